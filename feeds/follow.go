@@ -1,0 +1,337 @@
+package feeds
+
+import (
+	"context"
+	"time"
+)
+
+// How a subscription comes by its frames: from the window, or behind it from a
+// source of its own.
+
+// join puts a subscription into the window if its position is there, or soon
+// will be. It tells whether the subscription should become the tail instead. A
+// position that no source has been opened for must be exactly that of a frame: a
+// cursor also tells in which history it was made, and a source checks that. The
+// caller holds the lock.
+func (f *Feed) join(s *Subscription, opened bool) (becomeTail bool) {
+	if f.tail == nil {
+		return true
+	}
+	c := s.pos
+	if c.Table != f.win.head.Table || c.Branch != f.win.head.Branch {
+		return opened // the source was opened later than the tail: the table was made anew
+	}
+	more := int(c.Skip)
+	c.Skip = 0
+	seq, skip, in, after := f.win.find(c)
+	switch {
+	case !opened && !(in && f.win.cursor(seq, skip) == c):
+	case in:
+		s.attached, s.seq, s.skip, s.ahead = true, seq, skip+more, false
+		f.took(seq)
+	case after && c.Phase == Changes:
+		if f.win.head.Phase == Image || c.Snapshot-f.win.head.Snapshot > int64(f.opts.JumpSnapshots) {
+			return true
+		}
+		s.attached, s.seq, s.skip, s.ahead = true, f.win.next, more, true
+		f.took(s.seq)
+	}
+	return false
+}
+
+// detach takes a subscription out of the window. The caller holds the lock.
+func (f *Feed) detach(s *Subscription) {
+	if s.attached {
+		s.attached = false
+		f.leadOld = f.leadOld || s.seq >= f.lead
+	}
+}
+
+// settle joins the window, or makes the subscription's own source the tail. The
+// caller holds the lock.
+func (s *Subscription) settle(ctx context.Context) {
+	f := s.feed
+	if f.closed {
+		return
+	}
+	if f.join(s, true) && s.own != nil {
+		src := s.own
+		s.setOwn(nil)
+		f.startTail(ctx, src)
+		s.attached, s.seq, s.skip, s.ahead = true, f.win.next, 0, false
+		f.took(s.seq)
+	}
+}
+
+// take gets the next frames; ok is false if there are none now and block is
+// false.
+func (s *Subscription) take(ctx context.Context, block bool) (ok bool, err error) {
+	f := s.feed
+	f.mu.Lock()
+	switch {
+	case f.closed:
+		f.mu.Unlock()
+		return false, ErrClosed
+	case f.draining:
+		f.mu.Unlock()
+		s.push(piece{frame: &Frame{Kind: FrameReconnect, At: s.pos, Next: s.pos, Spread: f.opts.ReconnectSpread}})
+		s.end = ErrDraining
+		return true, nil
+	case !s.attached:
+		f.mu.Unlock()
+		return s.takeOwn(ctx, block)
+	case f.tail == nil || s.seq < f.win.first():
+		f.detach(s)
+		f.c.demoted.Add(1)
+		f.mu.Unlock()
+		return true, nil
+	case s.seq < f.win.next:
+		frame := f.win.at(s.seq)
+		s.seq++
+		f.took(s.seq)
+		f.mu.Unlock()
+		s.accept(frame, true)
+		return true, nil
+	}
+	changed := f.changed
+	f.mu.Unlock()
+	if !block {
+		return false, nil
+	}
+	return true, s.wait(ctx, changed)
+}
+
+// wait blocks until the feed has news, or it is time for a progress frame.
+func (s *Subscription) wait(ctx context.Context, changed <-chan struct{}) error {
+	if s.timer == nil {
+		s.timer = time.NewTimer(s.req.Progress)
+	} else {
+		s.timer.Reset(s.req.Progress)
+	}
+	defer s.timer.Stop()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-s.timer.C:
+	}
+	return s.progress(ctx)
+}
+
+// progress makes a progress frame.
+func (s *Subscription) progress(ctx context.Context) error {
+	f := s.feed
+	now := f.opts.Now()
+	f.mu.Lock()
+	st, old := f.status, now.Sub(f.statusAt) >= f.opts.StatusInterval
+	if old {
+		f.statusAt = now // others need not ask too
+	}
+	f.mu.Unlock()
+	if old = old || s.until.mayPass(now); old {
+		fresh, err := f.Status(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil { // else the tail meets the same trouble, and decides what it means
+			st = fresh
+		}
+		old = err == nil
+	}
+	if old && s.until.mayPass(now) && st.Latest < s.read.Snapshot {
+		s.complete(s.read)
+		return nil
+	}
+	s.push(piece{frame: &Frame{Kind: FrameProgress, At: s.read, Next: s.read, Head: max(st.Latest, 0), Oldest: st.Earliest, Time: now}})
+	return nil
+}
+
+// takeOwn reads the table with the subscription's own source, until the position
+// is in the window.
+func (s *Subscription) takeOwn(ctx context.Context, block bool) (bool, error) {
+	f := s.feed
+	f.mu.Lock()
+	if f.opening && s.own == nil && f.tail == nil {
+		changed := f.changed
+		f.mu.Unlock()
+		if !block {
+			return false, nil
+		}
+		return true, s.wait(ctx, changed)
+	}
+	s.setPos(s.read)
+	s.settle(ctx)
+	if s.attached {
+		f.c.promoted.Add(1)
+	}
+	opener := !s.attached && s.own == nil && f.tail == nil && !f.closed
+	f.opening = f.opening || opener
+	f.mu.Unlock()
+	if s.attached {
+		return true, s.dropOwn()
+	}
+	if s.own == nil {
+		src, err := f.open(ctx, Start{Mode: StartCursor, Cursor: s.read})
+		if err == nil {
+			s.setOwn(src)
+			s.read = src.Cursor() // the same row, perhaps as the begin of the next unit
+			s.setPos(s.read)
+		}
+		if opener {
+			f.mu.Lock()
+			f.opening = false
+			if err == nil {
+				s.settle(ctx)
+			}
+			f.broadcast()
+			f.mu.Unlock()
+		}
+		return err == nil, err
+	}
+	b, err := s.own.Next(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.dropOwn() // the error of reading is the one to tell
+		}
+		return false, err
+	}
+	f.c.readerBatches.Add(1)
+	f.c.readerRows.Add(int64(b.Rows.N))
+	s.ownFrames = framesOf(s.ownFrames[:0], b, &s.ownCounts)
+	for _, frame := range s.ownFrames {
+		if s.end == nil {
+			s.accept(frame, false)
+		}
+	}
+	clear(s.ownFrames)
+	return true, nil
+}
+
+func (s *Subscription) dropOwn() error {
+	if s.own == nil {
+		return nil
+	}
+	err := s.own.Close()
+	s.setOwn(nil)
+	return err
+}
+
+// accept makes a frame of the stream ready for delivery, with what the
+// subscription needs around it: a begin if it came in the middle of a commit, an
+// end if the stream has none, a change of schema, its own count of rows.
+func (s *Subscription) accept(f *Frame, shared bool) {
+	if s.ahead {
+		if f.Next.Compare(s.read) <= 0 && f.At.Compare(s.read) < 0 {
+			return
+		}
+		s.ahead = false
+		if f.Kind == FrameRows && f.At.Compare(s.read) < 0 {
+			s.skip += int(s.read.Row - f.At.Row)
+		}
+	}
+	from, to := 0, f.n()
+	if s.skip > 0 {
+		from = min(s.skip, to)
+		s.skip -= from
+		if from == to {
+			s.pass(f.Next)
+			return
+		}
+	}
+	if f.Kind == frameStep {
+		s.pass(f.Next)
+		s.finish(f.Next)
+		return
+	}
+	if s.until.before(f.Commit) {
+		s.endCommit(f.At)
+		s.complete(f.At)
+		return
+	}
+	if f.Kind == FrameCommitBegin && s.inside(f.Commit) {
+		return
+	}
+	if !s.inside(f.Commit) {
+		s.endCommit(f.At)
+		s.beginCommit(f, shared, from)
+	}
+	switch f.Kind {
+	case FrameRows:
+		cut := false
+		if to, cut = s.until.cut(f, to); to > from {
+			counts := f.Counts
+			if from > 0 || to < f.n() {
+				counts = countKinds(f.Rows, from, to)
+			}
+			for k, n := range counts {
+				s.counts[k] += n
+			}
+			s.push(piece{frame: f, from: from, to: to, shared: shared})
+		}
+		s.read = f.Next
+		if cut {
+			s.read = f.At.After(to)
+			s.complete(s.read)
+			return
+		}
+	case FrameCommitEnd:
+		if s.counts != f.Counts {
+			f, shared = &Frame{Kind: FrameCommitEnd, At: f.At, Next: f.Next, Commit: f.Commit, Schema: f.Schema, Counts: s.counts}, false
+		}
+		s.push(piece{frame: f, shared: shared})
+		s.commit = nil
+		s.read = f.Next
+		s.finish(f.Next)
+	}
+}
+
+// pass moves the position over a frame of which nothing is delivered.
+func (s *Subscription) pass(next Cursor) {
+	next.Skip = uint32(s.skip)
+	s.read = next
+	s.setPos(next)
+}
+
+// inside tells whether the rows of a commit have been begun.
+func (s *Subscription) inside(c *Commit) bool {
+	return s.commit != nil && s.commit.Snapshot == c.Snapshot && s.commit.Phase == c.Phase
+}
+
+// beginCommit begins the commit of a frame, and changes the schema before if it
+// is another one.
+func (s *Subscription) beginCommit(f *Frame, shared bool, from int) {
+	at := f.At
+	if from > 0 {
+		at = at.After(from)
+	}
+	if f.Schema.ID != s.schemaID {
+		if s.schemaID >= 0 {
+			s.push(piece{frame: &Frame{Kind: FrameSchemaChange, At: at, Next: at, Schema: f.Schema, PreviousSchema: s.schemaID}})
+		}
+		s.schemaID = f.Schema.ID
+	}
+	s.commit, s.counts = f.Commit, Counts{}
+	if f.Kind == FrameCommitBegin {
+		s.push(piece{frame: f, shared: shared})
+		s.read = f.Next
+		return
+	}
+	s.push(piece{frame: &Frame{Kind: FrameCommitBegin, At: at, Next: at, Commit: f.Commit, Schema: f.Schema, Continued: true}})
+}
+
+// endCommit ends a commit whose end did not come.
+func (s *Subscription) endCommit(next Cursor) {
+	if s.commit == nil {
+		return
+	}
+	s.push(piece{frame: &Frame{Kind: FrameCommitEnd, At: next, Next: next, Commit: s.commit, Counts: s.counts}})
+	s.commit = nil
+}
+
+// finish completes the subscription if its end is reached.
+func (s *Subscription) finish(at Cursor) {
+	if s.end == nil && s.until.reached(at) {
+		s.complete(at)
+	}
+}

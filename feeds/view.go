@@ -1,0 +1,285 @@
+package feeds
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"sluice/paimon/rowdata"
+)
+
+// View is what a subscriber wants to see of a feed. Subscriptions with equal
+// views share encodings.
+type View struct {
+	// Encoder makes the bytes of deliveries. Nil: deliveries have no bytes, and
+	// the transport works on the frames.
+	Encoder Encoder
+	// Columns are the columns to show, in this order. Empty: all.
+	Columns []string
+	// MaxRows is the most rows in a delivery, 0: DefaultMaxRows.
+	MaxRows int
+	// MaxBytes is the most bytes of a delivery, unless one row is larger; 0:
+	// DefaultMaxBytes.
+	MaxBytes int
+}
+
+// Sizes of deliveries, if a view leaves them open.
+const (
+	DefaultMaxRows  = 1024
+	DefaultMaxBytes = 1 << 20 / 2
+
+	// LimitMaxRows and LimitMaxBytes are the greatest sizes that can be asked
+	// for: with the frame around it, a message stays below 1 MB.
+	LimitMaxRows  = 100_000
+	LimitMaxBytes = 1<<20 - 1<<12
+)
+
+// Encoder turns frames into bytes of one format. Encoders are compared with ==:
+// equal ones make equal bytes. They are called by many goroutines.
+type Encoder interface {
+	// Append appends the bytes of an event to dst.
+	Append(dst []byte, e *Event) ([]byte, error)
+	// Name is a short name of the format, for metrics.
+	Name() string
+}
+
+// Event is a frame as an encoder sees it, with the columns of a view.
+type Event struct {
+	*Frame
+	Schema   *Schema           // columns of the view; nil if the frame has none
+	Cols     []*rowdata.Vector // columns of the view
+	From, To int               // rows to encode
+}
+
+// viewKey tells views apart. Columns are told apart by their ids.
+type viewKey struct {
+	enc             Encoder
+	columns         string
+	maxRows, maxByt int
+}
+
+// view is a [View] that is in use.
+type view struct {
+	key  viewKey
+	ids  []int // field ids of the columns, nil: all
+	refs int   // subscriptions; guarded by the feed's lock
+
+	bytesPerRow atomic.Int64 // of the last encoding, to guess the size of the next
+
+	mu       sync.Mutex
+	schemas  map[int64]projected // by schema id
+	shared   atomic.Int64        // deliveries whose bytes were there
+	encoded  atomic.Int64        // encodings made for the window
+	encBytes atomic.Int64        // bytes of them
+}
+
+type projected struct {
+	schema *Schema
+	cols   []int // positions, nil: all
+}
+
+// normalize checks a view and fills in what it leaves open.
+func (v View) normalize() (View, error) {
+	if v.MaxRows == 0 {
+		v.MaxRows = DefaultMaxRows
+	}
+	if v.MaxBytes == 0 {
+		v.MaxBytes = DefaultMaxBytes
+	}
+	if v.MaxRows < 0 || v.MaxRows > LimitMaxRows {
+		return v, &RequestError{Field: "limits.max_rows", Why: fmt.Sprintf("%d: want 1 to %d", v.MaxRows, LimitMaxRows)}
+	}
+	if v.MaxBytes < 0 {
+		return v, &RequestError{Field: "limits.max_bytes", Why: fmt.Sprintf("%d: want 1 to %d", v.MaxBytes, LimitMaxBytes)}
+	}
+	v.MaxBytes = min(v.MaxBytes, LimitMaxBytes)
+	return v, nil
+}
+
+// key resolves the columns by the schema that the subscription begins with.
+func (v View) resolve(s *Schema) (viewKey, []int, error) {
+	key := viewKey{enc: v.Encoder, maxRows: v.MaxRows, maxByt: v.MaxBytes}
+	if len(v.Columns) == 0 {
+		return key, nil, nil
+	}
+	ids := make([]int, len(v.Columns))
+	var text strings.Builder
+	for i, name := range v.Columns {
+		at := s.Row.Index(name)
+		if at < 0 {
+			return key, nil, &RequestError{Field: "columns", Why: fmt.Sprintf("no column %q in schema %d, which has %s", name, s.ID, strings.Join(s.Row.Names(), ", "))}
+		}
+		ids[i] = s.Row.Fields[at].ID
+		text.WriteString(strconv.Itoa(ids[i]))
+		text.WriteByte(',')
+	}
+	key.columns = text.String()
+	return key, ids, nil
+}
+
+// project returns the schema and the positions of the view's columns.
+func (v *view) project(s *Schema) (projected, error) {
+	if v.ids == nil || s == nil {
+		return projected{schema: s}, nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if p, ok := v.schemas[s.ID]; ok {
+		return p, nil
+	}
+	p := projected{cols: make([]int, len(v.ids))}
+	for i, id := range v.ids {
+		at := s.Row.IndexID(id)
+		if at < 0 {
+			return p, &SchemaError{SchemaID: s.ID, Why: fmt.Sprintf("a column of this subscription (field %d) was dropped; subscribe without it", id)}
+		}
+		p.cols[i] = at
+	}
+	p.schema = &Schema{ID: s.ID, Row: s.Row.Project(p.cols), PrimaryKey: s.PrimaryKey, PartitionKey: s.PartitionKey}
+	if v.schemas == nil || len(v.schemas) >= 64 {
+		v.schemas = map[int64]projected{}
+	}
+	v.schemas[s.ID] = p
+	return p, nil
+}
+
+// chunk is a part of a frame that fits one delivery.
+type chunk struct {
+	from, to int
+	bytes    []byte
+}
+
+// encoding is a frame in the form of a view.
+type encoding struct {
+	view   *view
+	once   sync.Once
+	chunks []chunk
+	bytes  int
+	err    error
+}
+
+// encode makes the chunks of rows from..to of a frame.
+func (v *view) encode(f *Frame, from, to int) *encoding {
+	e := &encoding{view: v}
+	p, err := v.project(f.Schema)
+	if err != nil {
+		e.err = err
+		return e
+	}
+	ev := &Event{Frame: f, Schema: p.schema}
+	if f.Rows != nil {
+		ev.Cols = f.Rows.Cols
+		if p.cols != nil {
+			ev.Cols = make([]*rowdata.Vector, len(p.cols))
+			for i, c := range p.cols {
+				ev.Cols[i] = f.Rows.Cols[c]
+			}
+		}
+	}
+	if from >= to {
+		e.one(ev, 0, 0, nil)
+		return e
+	}
+	perRow := int(v.bytesPerRow.Load())
+	buf := make([]byte, 0, (to-from)*(perRow+perRow/16)+512)
+	for at := from; at < to && e.err == nil; {
+		end := min(to, at+v.key.maxRows)
+		if perRow > 0 {
+			end = min(end, at+max(1, v.key.maxByt/perRow))
+		}
+		end = pairEnd(f.Rows, at, end, to)
+		buf, at = e.fit(ev, at, end, buf)
+	}
+	if len(e.chunks) > 0 && e.err == nil {
+		v.bytesPerRow.Store(int64(e.bytes/(to-from) + 1))
+	}
+	return e
+}
+
+// fit makes a chunk that begins with row from and ends at row to, or sooner if
+// its bytes are too many. It returns the buffer and the end.
+func (e *encoding) fit(ev *Event, from, to int, buf []byte) ([]byte, int) {
+	for {
+		buf = e.one(ev, from, to, buf)
+		if e.err != nil {
+			return buf, to
+		}
+		last := &e.chunks[len(e.chunks)-1]
+		size := len(last.bytes)
+		if size <= e.view.key.maxByt || to-from == 1 {
+			return buf, to
+		}
+		// Too large: give up this chunk and take as many rows as should fit.
+		e.chunks, e.bytes = e.chunks[:len(e.chunks)-1], e.bytes-size
+		buf = buf[:len(buf)-size]
+		rows := to - from
+		fewer := max(1, min(rows-1, rows*(e.view.key.maxByt-e.view.key.maxByt/16)/size))
+		if end := pairEnd(ev.Rows, from, from+fewer, to); end < to {
+			to = end
+		} else {
+			to = from + fewer
+		}
+	}
+}
+
+// one encodes rows from..to behind buf, as a chunk.
+func (e *encoding) one(ev *Event, from, to int, buf []byte) []byte {
+	c := chunk{from: from, to: to}
+	if e.view.key.enc != nil {
+		at := len(buf)
+		ev.From, ev.To = from, to
+		out, err := e.view.key.enc.Append(buf, ev)
+		if err != nil {
+			e.err = fmt.Errorf("encode as %s: %w", e.view.key.enc.Name(), err)
+			return buf
+		}
+		buf = out
+		c.bytes = buf[at:len(buf):len(buf)]
+		e.bytes += len(c.bytes)
+	}
+	e.chunks = append(e.chunks, c)
+	return buf
+}
+
+// pairEnd moves the end of a chunk so that the two rows of an update stay
+// together, unless the chunk would be empty.
+func pairEnd(c *rowdata.Changes, from, end, to int) int {
+	if c.Kinds == nil || end >= to || c.Kinds[end-1] != rowdata.UpdateBefore || c.Kinds[end] != rowdata.UpdateAfter {
+		return end
+	}
+	if end-1 > from {
+		return end - 1
+	}
+	return end
+}
+
+// of returns the shared encoding of a frame in the window, and makes it if this
+// is the first call. made tells that.
+func (v *view) of(f *Frame) (e *encoding, made bool) {
+	f.mu.Lock()
+	for _, have := range f.encs {
+		if have.view == v {
+			e = have
+			break
+		}
+	}
+	if e == nil {
+		e = &encoding{view: v}
+		f.encs = append(f.encs, e)
+	}
+	f.mu.Unlock()
+	e.once.Do(func() {
+		made = true
+		m := v.encode(f, 0, f.n())
+		e.chunks, e.bytes, e.err = m.chunks, m.bytes, m.err
+	})
+	if made {
+		v.encoded.Add(1)
+		v.encBytes.Add(int64(e.bytes))
+	} else {
+		v.shared.Add(1)
+	}
+	return e, made
+}

@@ -1,0 +1,370 @@
+package merge
+
+import (
+	"io"
+	"math"
+
+	"sluice/paimon/rowdata"
+)
+
+// batchRowsDefault keeps a batch of usual rows within a processor's cache.
+const batchRowsDefault = 4096
+
+// streakMin is how often a source must win in a row before the merge looks for
+// a stretch to copy whole: interleaved runs are merged fastest record by record.
+const streakMin = 2
+
+// Options of an [Iter].
+type Options struct {
+	// BatchRows is how many records Next returns at most; 4096 if 0.
+	BatchRows int
+	// DropDeletes leaves out results of kind -U and -D, as the last step of a
+	// merge on read does.
+	DropDeletes bool
+	// UniqueKeys says that no source has two records of one key, as data files
+	// have not. A merge of one source then costs nothing.
+	UniqueKeys bool
+}
+
+// Iter merges sources into one run. It is not safe for concurrent use.
+type Iter struct {
+	key     *rowdata.Comparer
+	order   Order
+	fn      Function
+	opts    Options
+	sources []Source
+
+	cur  []cursor
+	head []uint64 // prefix of the head of each source; the greatest if it is done
+	node []int32  // the loser tree, see tree.go
+	win  int32
+
+	group     group
+	stretches []Stretch // what follows in dst, not copied yet
+	rows      int       // in stretches
+	batches   []*rowdata.KeyValues
+	gatherer  Gatherer
+	begun     bool
+	err       error // sticky, io.EOF included
+}
+
+// cursor is a source with its current batch.
+type cursor struct {
+	src    Source
+	kv     *rowdata.KeyValues
+	prefix []uint64
+	exact  bool // equal prefixes mean equal keys
+	pos, n int
+	done   bool
+}
+
+// record names a record of the current batches; batch len(cur) is group.kept.
+type record struct{ batch, row int32 }
+
+// group is the key that the merge is at.
+type group struct {
+	size   int // records so far
+	first  record
+	stands record // the record that stands for the key, if held
+	held   bool
+	prefix uint64
+	exact  bool
+	kept   *rowdata.KeyValues // rows saved from a batch that was read over
+	spare  *rowdata.KeyValues
+}
+
+// NewIter returns the merge of the sources by the key columns that key compares
+// and, within a key, by the sequence fields seqFields (positions of columns; desc
+// is the option sequence.field.sort-order), the sequence number and the kind.
+// Records that are equal in all come in the order of the sources. With fn nil
+// nothing is folded and every record comes out.
+//
+// The sources begin to be read with the first call of Next. Close closes those
+// that are io.Closers.
+func NewIter(sources []Source, key *rowdata.Comparer, seqFields []int, desc bool, fn Function, o Options) *Iter {
+	if o.BatchRows <= 0 {
+		o.BatchRows = batchRowsDefault
+	}
+	return &Iter{sources: sources, key: key, order: Order{Fields: seqFields, Descending: desc}, fn: fn, opts: o}
+}
+
+// Next resets dst and fills it with the next records; it returns how many, at
+// most Options.BatchRows, or 0 and io.EOF at the end. The sources must deliver
+// batches of dst's type. An error is returned again by every later call.
+func (it *Iter) Next(dst *rowdata.KeyValues) (int, error) {
+	dst.Reset()
+	if it.err == nil {
+		it.err = it.fill(dst)
+	}
+	if dst.N > 0 && (it.err == nil || it.err == io.EOF) {
+		return dst.N, nil
+	}
+	return 0, it.err
+}
+
+// Close closes the sources that can be closed.
+func (it *Iter) Close() error {
+	if it.err == nil {
+		it.err = io.ErrClosedPipe
+	}
+	s := it.sources
+	it.sources = nil
+	return closeAll(s)
+}
+
+func (it *Iter) fill(dst *rowdata.KeyValues) error {
+	if len(it.sources) == 1 && (it.opts.UniqueKeys || it.fn == nil) {
+		return it.pass(dst)
+	}
+	if !it.begun {
+		if err := it.begin(dst); err != nil {
+			return err
+		}
+	}
+	streak := 0
+	for dst.N+it.rows < it.opts.BatchRows {
+		s := it.win
+		c := &it.cur[s]
+		if c.done {
+			it.closeGroup()
+			it.flush(dst)
+			return io.EOF
+		}
+		it.take(s, c)
+		c.pos++
+		if streak++; streak > streakMin && c.pos < c.n {
+			it.runAhead(s, c, it.opts.BatchRows-dst.N-it.rows)
+		}
+		if c.pos < c.n {
+			it.head[s] = c.prefix[c.pos]
+		} else if err := it.refill(s, dst); err != nil {
+			return err
+		}
+		if it.replay(); it.win != s {
+			streak = 0
+		}
+	}
+	it.flush(dst)
+	return nil
+}
+
+// pass hands on the batches of a single source that needs no folding.
+func (it *Iter) pass(dst *rowdata.KeyValues) error {
+	for {
+		n, err := it.sources[0].Next(dst)
+		if err != nil {
+			return err
+		}
+		if n > 0 && it.opts.DropDeletes {
+			it.dropDeletes(dst)
+		}
+		if dst.N > 0 {
+			return nil
+		}
+	}
+}
+
+// dropDeletes takes the retracts out of a batch.
+func (it *Iter) dropDeletes(kv *rowdata.KeyValues) {
+	it.stretches = it.stretches[:0]
+	for i, k := range kv.Kinds {
+		if k.IsAdd() {
+			it.push(0, int32(i), int32(i+1))
+		}
+	}
+	it.rows = 0
+	if Rows(it.stretches) == kv.N {
+		return
+	}
+	if it.group.spare == nil {
+		it.group.spare = rowdata.NewKeyValues(kv.Type, 0)
+	}
+	keep := it.group.spare
+	keep.Reset()
+	it.gatherer.Append(keep, []*rowdata.KeyValues{kv}, it.stretches)
+	kv.Reset()
+	kv.AppendRange(keep, 0, keep.N)
+}
+
+// begin reads the first batch of each source.
+func (it *Iter) begin(dst *rowdata.KeyValues) error {
+	it.begun = true
+	k := len(it.sources)
+	if k == 0 {
+		return io.EOF
+	}
+	it.cur, it.head = make([]cursor, k), make([]uint64, k)
+	it.batches = make([]*rowdata.KeyValues, k+1)
+	it.group.kept, it.group.spare = rowdata.NewKeyValues(dst.Type, 0), rowdata.NewKeyValues(dst.Type, 0)
+	it.batches[k] = it.group.kept
+	for i, s := range it.sources {
+		kv := rowdata.NewKeyValues(dst.Type, 0)
+		it.cur[i], it.batches[i] = cursor{src: s, kv: kv}, kv
+		if err := it.load(int32(i)); err != nil {
+			return err
+		}
+	}
+	it.buildTree()
+	return nil
+}
+
+// load reads the next batch of source s, which has been merged to its end.
+func (it *Iter) load(s int32) error {
+	c := &it.cur[s]
+	c.pos, c.n = 0, 0
+	for c.n == 0 {
+		n, err := c.src.Next(c.kv)
+		if err == io.EOF {
+			c.done, it.head[s] = true, math.MaxUint64
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		c.n = n
+	}
+	c.prefix, c.exact = it.key.Prefixes(c.prefix[:0], &c.kv.Batch)
+	it.head[s] = c.prefix[0]
+	return nil
+}
+
+// refill copies what is still wanted of the batch of source s, then reads on.
+func (it *Iter) refill(s int32, dst *rowdata.KeyValues) error {
+	it.flush(dst)
+	it.keepGroup(s)
+	return it.load(s)
+}
+
+// flush copies the pending stretches.
+func (it *Iter) flush(dst *rowdata.KeyValues) {
+	it.gatherer.Append(dst, it.batches, it.stretches)
+	it.stretches, it.rows = it.stretches[:0], 0
+}
+
+// take deals with the record at the cursor, the next of the merge.
+func (it *Iter) take(s int32, c *cursor) {
+	i := int32(c.pos)
+	if it.fn == nil {
+		it.emit(record{s, i})
+		return
+	}
+	g, kind := &it.group, c.kv.Kinds[i]
+	if g.size > 0 && it.sameKey(c) {
+		if g.size == 1 {
+			g.held = it.fn.Takes(false, it.batches[g.first.batch].Kinds[g.first.row])
+		}
+		g.size++
+		if it.fn.Takes(g.held, kind) {
+			g.stands, g.held = record{s, i}, true
+		}
+		return
+	}
+	it.closeGroup()
+	it.openGroup(s, c)
+}
+
+// sameKey tells whether the record at the cursor is of the open group's key.
+func (it *Iter) sameKey(c *cursor) bool {
+	g := &it.group
+	if g.prefix != c.prefix[c.pos] {
+		return false
+	}
+	if g.exact && c.exact {
+		return true
+	}
+	return it.key.Compare(&it.batches[g.first.batch].Batch, int(g.first.row), &c.kv.Batch, c.pos) == 0
+}
+
+func (it *Iter) openGroup(s int32, c *cursor) {
+	g := &it.group
+	g.first = record{s, int32(c.pos)}
+	g.stands, g.size, g.held = g.first, 1, true
+	g.prefix, g.exact = c.prefix[c.pos], c.exact
+}
+
+// closeGroup emits the result of the open group: the only record as it is, or
+// what the function left standing.
+func (it *Iter) closeGroup() {
+	if g := &it.group; g.size > 0 && g.held {
+		it.emit(g.stands)
+	}
+	it.group.size = 0
+}
+
+// keepGroup saves the records of the open group from the batch of source s,
+// which is about to be read over. Nothing is pending then.
+func (it *Iter) keepGroup(s int32) {
+	g := &it.group
+	if g.size == 0 || g.first.batch != s && g.stands.batch != s {
+		return
+	}
+	k := int32(len(it.cur))
+	keep := g.spare
+	keep.Reset()
+	keep.AppendFrom(it.batches[g.first.batch], int(g.first.row))
+	keep.AppendFrom(it.batches[g.stands.batch], int(g.stands.row))
+	g.first, g.stands = record{k, 0}, record{k, 1}
+	g.kept, g.spare = keep, g.kept
+	it.batches[k] = keep
+}
+
+func (it *Iter) emit(r record) {
+	if it.opts.DropDeletes && it.batches[r.batch].Kinds[r.row].IsRetract() {
+		return
+	}
+	it.push(r.batch, r.row, r.row+1)
+}
+
+// push appends rows to what is pending, to the last stretch if they follow it.
+func (it *Iter) push(batch, from, to int32) {
+	it.rows += int(to - from)
+	if n := len(it.stretches); n > 0 {
+		if last := &it.stretches[n-1]; last.Batch == batch && last.To == from {
+			last.To = to
+			return
+		}
+	}
+	it.stretches = append(it.stretches, Stretch{Batch: batch, From: from, To: to})
+}
+
+// runAhead takes up to room records of the winner that come before any record
+// of another source and whose prefixes differ: a stretch that needs no match.
+func (it *Iter) runAhead(s int32, c *cursor, room int) {
+	limit := it.challenge()
+	from, end := c.pos, min(c.n, c.pos+room)
+	at := from
+	if it.fn == nil {
+		for at < end && c.prefix[at] < limit {
+			at++
+		}
+		it.emitRange(s, c, from, at)
+		c.pos = at
+		return
+	}
+	last := it.group.prefix
+	for at < end && c.prefix[at] < limit && c.prefix[at] != last {
+		last = c.prefix[at]
+		at++
+	}
+	if at == from {
+		return
+	}
+	it.closeGroup()
+	it.emitRange(s, c, from, at-1)
+	c.pos = at - 1
+	it.openGroup(s, c)
+	c.pos = at
+}
+
+func (it *Iter) emitRange(s int32, c *cursor, from, to int) {
+	if from == to {
+		return
+	}
+	if !it.opts.DropDeletes {
+		it.push(s, int32(from), int32(to))
+		return
+	}
+	for i := from; i < to; i++ {
+		it.emit(record{s, int32(i)})
+	}
+}

@@ -1,0 +1,167 @@
+package lsm
+
+import (
+	"cmp"
+	"slices"
+
+	"sluice/lsm/merge"
+	"sluice/paimon/rowdata"
+)
+
+// entry is a row of the buffer with the first 8 bytes of its key.
+type entry struct {
+	prefix  uint64
+	ref     ref
+	dropped bool // folded into another record of its key
+}
+
+// ordering is the order of a table's records.
+type ordering struct {
+	key   *rowdata.Comparer
+	order merge.Order
+}
+
+// sorter sorts buffers. It keeps its memory, which all writers of a pool share.
+type sorter struct {
+	entries, spare []entry
+	prefixes       []uint64
+}
+
+// sort returns the rows of the chunks in merge order, valid until the next call,
+// and whether equal prefixes mean equal keys.
+func (s *sorter) sort(chunks []*rowdata.KeyValues, o *ordering) (sorted []entry, exact bool) {
+	s.entries, exact = s.entries[:0], true
+	for c, kv := range chunks {
+		var ok bool
+		s.prefixes, ok = o.key.Prefixes(s.prefixes[:0], &kv.Batch)
+		exact = exact && ok
+		for i, p := range s.prefixes {
+			s.entries = append(s.entries, entry{prefix: p, ref: refOf(c, i)})
+		}
+	}
+	sorted = s.byPrefix()
+	if !exact || len(o.order.Fields) > 0 {
+		sortTies(sorted, chunks, o, exact)
+	}
+	return sorted, exact
+}
+
+// radixMin is the number of entries from which counting digits is worth it.
+const radixMin = 512
+
+const (
+	digitBits = 11
+	digits    = (64 + digitBits - 1) / digitBits
+	digitMask = 1<<digitBits - 1
+)
+
+// byPrefix sorts the entries by prefix; those of equal prefix stay in the order
+// of arrival, which is that of sequence numbers.
+func (s *sorter) byPrefix() []entry {
+	if len(s.entries) < radixMin {
+		slices.SortFunc(s.entries, func(a, b entry) int {
+			if c := cmp.Compare(a.prefix, b.prefix); c != 0 {
+				return c
+			}
+			return cmp.Compare(a.ref, b.ref)
+		})
+		return s.entries
+	}
+	var counts [digits][1 << digitBits]uint32
+	ascending, last := true, uint64(0)
+	for _, e := range s.entries {
+		ascending = ascending && last <= e.prefix
+		last = e.prefix
+		for d := range digits {
+			counts[d][e.prefix>>(d*digitBits)&digitMask]++
+		}
+	}
+	if ascending {
+		return s.entries
+	}
+	from := s.entries
+	to := slices.Grow(s.spare[:0], len(from))[:len(from)]
+	for d := range digits {
+		count, shift := &counts[d], d*digitBits
+		if count[from[0].prefix>>shift&digitMask] == uint32(len(from)) {
+			continue // all have the same digit
+		}
+		sum := uint32(0)
+		for i, n := range count {
+			count[i] = sum
+			sum += n
+		}
+		for _, e := range from {
+			at := &count[e.prefix>>shift&digitMask]
+			to[*at] = e
+			*at++
+		}
+		from, to = to, from
+	}
+	s.entries, s.spare = from, to
+	return from
+}
+
+// sortTies puts entries of equal prefix into order by the rest of the key, the
+// sequence fields and the order of arrival.
+func sortTies(entries []entry, chunks []*rowdata.KeyValues, o *ordering, exact bool) {
+	for from := 0; from < len(entries); {
+		to := from + 1
+		for to < len(entries) && entries[to].prefix == entries[from].prefix {
+			to++
+		}
+		if to-from > 1 {
+			slices.SortFunc(entries[from:to], func(x, y entry) int {
+				a, b := &chunks[x.ref.chunk()].Batch, &chunks[y.ref.chunk()].Batch
+				i, j := int(x.ref.row()), int(y.ref.row())
+				if !exact {
+					if c := o.key.Compare(a, i, b, j); c != 0 {
+						return c
+					}
+				}
+				if c := o.order.CompareFields(a, i, b, j); c != 0 {
+					return c
+				}
+				return cmp.Compare(x.ref, y.ref)
+			})
+		}
+		from = to
+	}
+}
+
+// fold marks the records that the function does not leave standing and returns
+// how many are left. The entries are in merge order; a lone record stays as it
+// is.
+func fold(entries []entry, chunks []*rowdata.KeyValues, o *ordering, exact bool, fn merge.Function) (left int) {
+	kind := func(e entry) rowdata.RowKind { return chunks[e.ref.chunk()].Kinds[e.ref.row()] }
+	same := func(x, y entry) bool {
+		if x.prefix != y.prefix || exact {
+			return x.prefix == y.prefix
+		}
+		return o.key.Compare(&chunks[x.ref.chunk()].Batch, int(x.ref.row()), &chunks[y.ref.chunk()].Batch, int(y.ref.row())) == 0
+	}
+	for from := 0; from < len(entries); {
+		to := from + 1
+		for to < len(entries) && entries[from].prefix == entries[to].prefix && same(entries[from], entries[to]) {
+			to++
+		}
+		if to-from == 1 {
+			left++
+			from = to
+			continue
+		}
+		stands := -1
+		for i := from; i < to; i++ {
+			entries[i].dropped = true
+			if fn.Takes(stands >= 0, kind(entries[i])) {
+				stands = i
+			}
+		}
+		if stands >= 0 {
+			entries[stands].dropped = false
+			left++
+		}
+		from = to
+	}
+	return left
+}

@@ -1,0 +1,237 @@
+package pqt
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+	"math/bits"
+
+	"github.com/parquet-go/parquet-go/encoding/rle"
+
+	"sluice/paimon/rowdata"
+)
+
+// indexBoundBytes is how long a minimum or maximum in a column index gets. Longer
+// ones are cut, and still bound.
+const indexBoundBytes = 64
+
+// pageCoder turns the open page of a column into bytes. It is scratch that all
+// columns of a writer share.
+type pageCoder struct {
+	comp   *compressor
+	body   []byte
+	packed []byte
+	head   thriftWriter
+}
+
+// endPage encodes the open page of c, if it has rows, and opens the next.
+func (p *pageCoder) endPage(c *column) error {
+	if c.entries == 0 {
+		return nil
+	}
+	if c.encoding == encRLEDictionary && c.dictPages == 0 && !c.dictionaryPays() {
+		c.leaveDictionary()
+	}
+	values := c.values()
+	b := c.pageBounds()
+	body := p.body[:0]
+	if c.maxRep > 0 {
+		body = appendLevels(body, c.rep, c.maxRep)
+	}
+	switch {
+	case c.hasDef:
+		body = appendLevels(body, c.def, c.maxDef)
+	case c.maxDef > 0:
+		body = appendOneLevel(body, c.entries)
+	}
+	body = c.appendEncoded(body)
+	p.body = body
+
+	h := pageHeader{kind: pageData, numValues: int32(c.entries), encoding: c.encoding}
+	at := len(c.chunk)
+	chunk, raw, err := p.appendPage(c.chunk, &h, body)
+	if err != nil {
+		return err
+	}
+	c.chunk = chunk
+	c.rawBytes += int64(raw)
+	c.ratio = 1024 * (len(c.chunk) - at) / max(c.size, 1)
+	if c.encoding == encRLEDictionary {
+		c.dictPages++
+	}
+	info := pageInfo{at: at, size: len(c.chunk) - at, firstRow: c.firstRow, nulls: int64(c.entries - values), empty: values == 0, encoding: c.encoding}
+	switch {
+	case !b.known || b.nan:
+		info.noBounds = values > 0 || c.class == classNanos // INT96 has no order
+	case c.class == classBytes:
+		text := c.typ.IsString()
+		info.min = append([]byte(nil), cutLow(b.blo, indexBoundBytes, text)...)
+		info.max = cutHigh(nil, b.bhi, indexBoundBytes, text)
+	default:
+		width := int(c.elem.typeLength)
+		info.min, info.max = b.plain(nil, c.class, width, false), b.plain(nil, c.class, width, true)
+	}
+	c.pages = append(c.pages, info)
+	c.total.merge(&b, c.class)
+	c.nulls += info.nulls
+	c.numValues += int64(c.entries)
+	c.firstRow += int64(c.rows)
+	c.startPage()
+	return nil
+}
+
+// appendPage appends a header and the compressed body to dst, and returns how
+// long both would be without compression.
+func (p *pageCoder) appendPage(dst []byte, h *pageHeader, body []byte) ([]byte, int, error) {
+	packed := body
+	if p.comp.codec != codecNone {
+		var err error
+		if packed, err = p.comp.append(p.packed[:0], body); err != nil {
+			return dst, 0, err
+		}
+		p.packed = packed
+	}
+	h.uncompressed, h.compressed = int32(len(body)), int32(len(packed))
+	h.crc = int32(crc32.ChecksumIEEE(packed))
+	p.head.buf = p.head.buf[:0]
+	p.head.pageHeader(h)
+	dst = append(dst, p.head.buf...)
+	return append(dst, packed...), len(p.head.buf) + len(body), nil
+}
+
+// dictionaryPays tells, of the first page of a row group, whether the dictionary
+// and the indexes take less than the values themselves.
+func (c *column) dictionaryPays() bool {
+	if c.typ.Root == rowdata.TinyInt {
+		return true
+	}
+	size := len(c.dict.data) + 4*len(c.dict.ends) + c.elem.phys.width()*len(c.ints.values)
+	return size+len(c.index)*c.indexWidth()/8 < c.size
+}
+
+func (c *column) indexWidth() int {
+	return max(1, bits.Len(uint(max(c.dict.len(), len(c.ints.values), 1)-1)))
+}
+
+// values returns how many values of the open page are not NULL.
+func (c *column) values() int {
+	switch {
+	case c.encoding == encRLEDictionary:
+		return len(c.index)
+	case c.class == classBytes:
+		return c.strings
+	case c.class == classNanos:
+		return len(c.data) / 12
+	}
+	return len(c.i32) + len(c.i64) + len(c.f32) + len(c.f64) + len(c.i128)
+}
+
+// appendEncoded appends the values of the open page.
+func (c *column) appendEncoded(dst []byte) []byte {
+	switch {
+	case c.encoding == encRLEDictionary:
+		w := c.indexWidth()
+		dst = append(dst, byte(w))
+		return appendRLE(dst, c.index, w)
+	case c.encoding == encDeltaBinary && c.class == classI64:
+		return appendDelta(dst, c.i64)
+	case c.encoding == encDeltaBinary:
+		return appendDelta(dst, c.i32)
+	case c.class == classBytes, c.class == classNanos:
+		return append(dst, c.data...)
+	case c.class == classBool:
+		return appendBits(dst, c.i32)
+	}
+	dst = grow(dst, c.size)
+	for _, x := range c.i32 {
+		dst = binary.LittleEndian.AppendUint32(dst, uint32(x))
+	}
+	for _, x := range c.i64 {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(x))
+	}
+	for _, x := range c.f32 {
+		dst = binary.LittleEndian.AppendUint32(dst, math.Float32bits(x))
+	}
+	for _, x := range c.f64 {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x))
+	}
+	for _, x := range c.i128 {
+		dst = x.AppendBytes(dst, int(c.elem.typeLength))
+	}
+	return dst
+}
+
+func appendBits(dst []byte, v []int32) []byte {
+	var acc byte
+	for i, x := range v {
+		if x != 0 {
+			acc |= 1 << (i & 7)
+		}
+		if i&7 == 7 {
+			dst = append(dst, acc)
+			acc = 0
+		}
+	}
+	if len(v)&7 != 0 {
+		dst = append(dst, acc)
+	}
+	return dst
+}
+
+// appendRLE appends dictionary indexes of w bits in the hybrid of runs and bit
+// packing.
+func appendRLE(dst []byte, index []int32, w int) []byte {
+	dst = grow(dst, len(index)*w/8+64)
+	e := rle.Encoding{BitWidth: w}
+	out, err := e.EncodeInt32(dst[len(dst):], index)
+	if err != nil {
+		panic(err) // only for a width above 32
+	}
+	return append(dst, out...)
+}
+
+// appendLevels appends the levels of a page of version 1: their length in bytes
+// and then the hybrid encoding.
+func appendLevels(dst []byte, levels []byte, most byte) []byte {
+	dst = grow(dst, len(levels)+64)
+	at := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	e := rle.Encoding{BitWidth: bits.Len8(most)}
+	out, err := e.EncodeLevels(dst[len(dst):], levels)
+	if err != nil {
+		panic(err) // only for a width above 8
+	}
+	dst = append(dst, out...)
+	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	return dst
+}
+
+// appendOneLevel appends n levels of 1: a page of an optional column without NULLs.
+func appendOneLevel(dst []byte, n int) []byte {
+	at := len(dst)
+	dst = append(dst, 0, 0, 0, 0)
+	dst = binary.AppendUvarint(dst, uint64(n)<<1)
+	dst = append(dst, 1)
+	binary.LittleEndian.PutUint32(dst[at:], uint32(len(dst)-at-4))
+	return dst
+}
+
+// appendDictionaryPage appends the page with the dictionary of c's row group.
+func (p *pageCoder) appendDictionaryPage(dst []byte, c *column) ([]byte, int, error) {
+	body := p.body[:0]
+	for i := range c.dict.len() {
+		s := c.dict.at(i)
+		body = binary.LittleEndian.AppendUint32(body, uint32(len(s)))
+		body = append(body, s...)
+	}
+	for _, x := range c.ints.values {
+		if c.class == classI64 {
+			body = binary.LittleEndian.AppendUint64(body, uint64(x))
+		} else {
+			body = binary.LittleEndian.AppendUint32(body, uint32(x))
+		}
+	}
+	p.body = body
+	n := max(c.dict.len(), len(c.ints.values))
+	return p.appendPage(dst, &pageHeader{kind: pageDictionary, numValues: int32(n), encoding: encPlain}, body)
+}

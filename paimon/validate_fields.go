@@ -1,0 +1,218 @@
+package paimon
+
+import (
+	"slices"
+	"strings"
+
+	"sluice/paimon/rowdata"
+)
+
+// sequenceGroup is an option fields.<by>.sequence-group = <columns>.
+type sequenceGroup struct {
+	key     string
+	by      []string // sequence columns
+	columns []string // protected columns
+}
+
+// sequenceGroups returns the sequence groups in order of their keys.
+func (o Options) sequenceGroups() []sequenceGroup {
+	var groups []sequenceGroup
+	for _, key := range sortedKeys(o) {
+		names, suffix, ok := cutFieldsOption(key)
+		if !ok || suffix != strings.TrimPrefix(suffixSequenceGroup, ".") {
+			continue
+		}
+		g := sequenceGroup{key: key, by: splitNames(names), columns: splitNames(o[key])}
+		if len(g.columns) == 0 {
+			g.columns = []string{""} // which is no column
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// checkFieldOptions: options that begin with fields. name columns that exist.
+func (s *Schema) checkFieldOptions() error {
+	for _, key := range sortedKeys(s.Options) {
+		if !strings.HasPrefix(key, fieldsPrefix) || key == OptFieldsDefaultAggregate {
+			continue
+		}
+		names, _, ok := cutFieldsOption(key)
+		if !ok {
+			// An option that is not known may be for anything; only its column counts.
+			names, _, _ = strings.Cut(strings.TrimPrefix(key, fieldsPrefix), ".")
+		}
+		for n := range strings.SplitSeq(names, ",") {
+			n = strings.TrimSpace(n)
+			if s.Index(n) < 0 {
+				return refuseOption(key, "Field %s can not be found in table schema.", n)
+			}
+		}
+	}
+	return nil
+}
+
+// checkSequenceField holds the rules of semantics section 1.5.
+func (s *Schema) checkSequenceField() error {
+	names := s.Options.List(OptSequenceField)
+	if len(names) == 0 && s.Options.Has(OptSequenceField) {
+		names = []string{""}
+	}
+	for i, n := range names {
+		switch {
+		case s.Index(n) < 0:
+			return refuseOption(OptSequenceField, "Sequence field: '%s' can not be found in table schema.", n)
+		case s.Options.Has(fieldsPrefix + n + suffixAggregate):
+			return refuseOption(OptSequenceField, "Should not define aggregation on sequence field: '%s'.", n)
+		case slices.Contains(names[:i], n):
+			return refuseOption(OptSequenceField, "Sequence field '%s' is defined repeatedly.", n)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return nil
+	case s.MergeEngine() == FirstRow:
+		return refuseOption(OptSequenceField, "Do not support use sequence field on FIRST_ROW merge engine.")
+	case s.CrossPartition():
+		return refuseOption(OptSequenceField, "You can not use sequence.field in cross partition update case (Primary key constraint '%s' not include all partition fields '%s').",
+			namesText(s.PrimaryKeys), namesText(s.PartitionKeys))
+	}
+	return nil
+}
+
+// checkSequenceGroups holds the rules of semantics section 3.4.
+func (s *Schema) checkSequenceGroups() error {
+	if s.MergeEngine() != PartialUpdate {
+		return nil
+	}
+	groupOf := make(map[string]string) // protected column to group
+	for _, g := range s.Options.sequenceGroups() {
+		for _, n := range slices.Concat(g.by, g.columns) {
+			switch {
+			case s.Index(n) < 0:
+				return refuseOption(g.key, "Field %s can not be found in table schema.", n)
+			case slices.Contains(s.PrimaryKeys, n) && slices.Contains(g.columns, n):
+				return refuseOption(g.key, "The sequence group of %s contains the primary key column %s.", strings.Join(g.by, ","), n)
+			}
+		}
+		for _, n := range g.columns {
+			if other, dup := groupOf[n]; dup {
+				return refuseOption(g.key, "Field %s is defined repeatedly by multiple groups: %s.", n, namesText([]string{other, strings.Join(g.by, ",")}))
+			}
+			groupOf[n] = strings.Join(g.by, ",")
+		}
+	}
+	return nil
+}
+
+// checkAggregates: functions exist, fit the type of their column and, for
+// partial-update, stand in a sequence group (semantics sections 3.4 and 3.5).
+func (s *Schema) checkAggregates() error {
+	engine := s.MergeEngine()
+	if engine != Aggregation && engine != PartialUpdate || !s.HasPrimaryKey() {
+		return nil
+	}
+	sequence := s.Options.List(OptSequenceField)
+	var protected []string
+	for _, g := range s.Options.sequenceGroups() {
+		protected = append(protected, g.columns...)
+		sequence = append(sequence, g.by...)
+	}
+	byDefault := s.Options.Text(OptFieldsDefaultAggregate)
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		if slices.Contains(s.PrimaryKeys, f.Name) || slices.Contains(sequence, f.Name) {
+			continue
+		}
+		key := fieldsPrefix + f.Name + suffixAggregate
+		function := s.Options.Text(key)
+		if function == "" {
+			key, function = OptFieldsDefaultAggregate, byDefault
+		}
+		if function == "" {
+			continue
+		}
+		if engine == PartialUpdate && function != "last_non_null_value" && !slices.Contains(protected, f.Name) {
+			return refuseOption(key, "Must use sequence group for aggregation functions but not found for field %s.", f.Name)
+		}
+		if err := s.checkAggregate(key, function, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAggregate: the function exists and takes values of the column's type.
+func (s *Schema) checkAggregate(key, function string, f *rowdata.Field) error {
+	want := ""
+	t := f.Type
+	switch function {
+	case "last_value", "last_non_null_value", "first_value", "first_non_null_value", "first_not_null_value", "primary-key":
+	case "sum", "product":
+		if !isNumeric(t) {
+			want = "a numeric type"
+		}
+	case "min", "max":
+		if t.IsNested() || t.Root == rowdata.Blob {
+			want = "a type with an order"
+		}
+	case "listagg":
+		if t.Root != rowdata.Varchar || t.Length != rowdata.MaxLength {
+			want = "STRING"
+		}
+	case "bool_and", "bool_or":
+		if t.Root != rowdata.Boolean {
+			want = "BOOLEAN"
+		}
+	case "collect":
+		if t.Root != rowdata.Array {
+			want = "ARRAY"
+		}
+	case "merge_map":
+		if t.Root != rowdata.Map {
+			want = "MAP"
+		}
+	case "merge_map_with_keytime":
+		if t.Root != rowdata.Map || t.Elem.Root != rowdata.Row || len(t.Elem.Fields) < 2 {
+			want = "MAP with values ROW of at least two fields"
+		}
+	case "nested_update", "nested_partial_update":
+		return s.checkNestedAggregate(key, function, f)
+	case "rbm32", "rbm64", "hll_sketch", "theta_sketch":
+		if t.Root != rowdata.Varbinary && t.Root != rowdata.Binary {
+			want = "VARBINARY"
+		}
+	default:
+		return refuseOption(key, "Could not find any aggregate function for identifier '%s'.", function)
+	}
+	if want != "" {
+		return refuseOption(key, "Data type for %s column %s must be %s but was '%s'.", function, f.Name, want, t)
+	}
+	return nil
+}
+
+func (s *Schema) checkNestedAggregate(key, function string, f *rowdata.Field) error {
+	t := f.Type
+	if t.Root != rowdata.Array || t.Elem.Root != rowdata.Row {
+		return refuseOption(key, "Data type for %s column %s must be ARRAY<ROW> but was '%s'.", function, f.Name, t)
+	}
+	nestedKey := fieldsPrefix + f.Name + ".nested-key"
+	keys := s.Options.List(nestedKey)
+	for _, k := range keys {
+		if indexField(t.Elem.Fields, k) < 0 {
+			return refuseOption(nestedKey, "Nested key %s is not a member of %s.", k, t.Elem)
+		}
+	}
+	if function == "nested_partial_update" && len(keys) == 0 {
+		return refuseOption(nestedKey, "Aggregate function nested_partial_update of column %s needs %s.", f.Name, nestedKey)
+	}
+	return nil
+}
+
+func isNumeric(t *rowdata.Type) bool {
+	switch t.Root {
+	case rowdata.TinyInt, rowdata.SmallInt, rowdata.Int, rowdata.BigInt, rowdata.Float, rowdata.Double, rowdata.Decimal:
+		return true
+	}
+	return false
+}

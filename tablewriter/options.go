@@ -1,0 +1,95 @@
+package tablewriter
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"sluice/paimon"
+	"sluice/paimon/commit"
+)
+
+// Options of a writer. The zero value is usable.
+type Options struct {
+	// User is the commit user. A writer that must not repeat rows after a
+	// restart has a user of its own and keeps it. "": a new one, by the option
+	// commit.user-prefix.
+	User string
+
+	// CommitInterval is how long the first batch of a commit waits for others;
+	// 100 ms if 0.
+	CommitInterval time.Duration
+	// CommitRows is the number of rows from which a commit does not wait; 1
+	// million if 0.
+	CommitRows int64
+	// CommitBytes is the same in bytes of rows in memory; 256 MiB if 0. A commit
+	// holds no more, but for the last batch.
+	CommitBytes int64
+	// QueueBytesMax bounds the rows that were handed to Write and are not in a
+	// write buffer yet; 64 MiB if 0. One batch may be larger, alone.
+	QueueBytesMax int64
+	// BatchBytesMax bounds a batch; 1 GiB if 0.
+	BatchBytesMax int64
+
+	// Shards is the number of goroutines that sort and encode; the number of
+	// processors (GOMAXPROCS) if 0. There are never more than buckets.
+	Shards int
+	// SpillDir is the folder for what write buffers spill; the system's folder
+	// for temporary files if "".
+	SpillDir string
+
+	// CommitTimeout bounds the retries of a commit that fails for another reason
+	// than a conflict; 1 minute if 0.
+	CommitTimeout time.Duration
+	// RetryWaitMin and RetryWaitMax bound the pause before such a retry, which
+	// doubles; 20 ms and 2 s if 0.
+	RetryWaitMin, RetryWaitMax time.Duration
+	// Commit tunes the committer.
+	Commit commit.Options
+
+	// OnCommit is called in the commit loop after each snapshot, before receipts
+	// are answered, and must not block: a hint for tailers of the same table.
+	OnCommit func(*paimon.Snapshot)
+}
+
+func (o Options) withDefaults() Options {
+	def := func(p *int64, v int64) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	wait := func(p *time.Duration, v time.Duration) {
+		if *p == 0 {
+			*p = v
+		}
+	}
+	def(&o.CommitRows, 1_000_000)
+	def(&o.CommitBytes, 256<<20)
+	def(&o.QueueBytesMax, 64<<20)
+	def(&o.BatchBytesMax, 1<<30)
+	wait(&o.CommitInterval, 100*time.Millisecond)
+	wait(&o.CommitTimeout, time.Minute)
+	wait(&o.RetryWaitMin, 20*time.Millisecond)
+	wait(&o.RetryWaitMax, 2*time.Second)
+	if o.Shards == 0 {
+		o.Shards = runtime.GOMAXPROCS(0)
+	}
+	return o
+}
+
+// Validate tells what is wrong with the options.
+func (o Options) Validate() error {
+	for _, c := range []struct {
+		name string
+		bad  bool
+	}{
+		{"CommitInterval", o.CommitInterval < 0}, {"CommitRows", o.CommitRows < 0}, {"CommitBytes", o.CommitBytes < 0},
+		{"QueueBytesMax", o.QueueBytesMax < 0}, {"BatchBytesMax", o.BatchBytesMax < 0}, {"Shards", o.Shards < 0},
+		{"CommitTimeout", o.CommitTimeout < 0}, {"RetryWaitMin", o.RetryWaitMin < 0}, {"RetryWaitMax", o.RetryWaitMax < 0},
+	} {
+		if c.bad {
+			return fmt.Errorf("tablewriter option %s is negative", c.name)
+		}
+	}
+	return nil
+}

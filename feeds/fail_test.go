@@ -289,7 +289,7 @@ func TestEveryErrorHasAReason(t *testing.T) {
 		"UnsupportedError": &feeds.UnsupportedError{}, "NotFoundError": &feeds.NotFoundError{Kind: "feed"},
 		"RequestError": &feeds.RequestError{}, "QuotaError": &feeds.QuotaError{}, "SlowConsumerError": &feeds.SlowConsumerError{},
 		"FencedError": &feeds.FencedError{}, "RowTooLargeError": &feeds.RowTooLargeError{}, "SchemaError": &feeds.SchemaError{},
-		"AuthError": &feeds.AuthError{}, "ErrClosed": feeds.ErrClosed, "ErrDraining": feeds.ErrDraining,
+		"AuthError": &feeds.AuthError{}, "ErrTableDropped": feeds.ErrTableDropped, "ErrClosed": feeds.ErrClosed, "ErrDraining": feeds.ErrDraining,
 		"missing table": &feeds.NotFoundError{Kind: "table"}, "forbidden": &feeds.AuthError{Forbidden: true},
 		"canceled": context.Canceled, "other": errors.New("x"),
 	}

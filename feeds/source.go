@@ -55,11 +55,11 @@ type Batch struct {
 	Schema    *Schema
 	Partition string // as "day=2026-11-29/hour=7/", empty without partitions
 	Bucket    int32
-	Rows      rowdata.Changes 
-	At        Cursor          // names row 0; row i is named by At.After(i)
-	Next      Cursor          // position after the batch
-	First     bool            // no rows of the snapshot come before
-	Last      bool            // no rows of the snapshot come after
+	Rows      rowdata.Changes
+	At        Cursor // names row 0; row i is named by At.After(i)
+	Next      Cursor // position after the batch
+	First     bool   // no rows of the snapshot come before
+	Last      bool   // no rows of the snapshot come after
 }
 
 // Commit describes the snapshot that rows come from. It is immutable and shared.

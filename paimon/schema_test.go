@@ -2,11 +2,10 @@ package paimon
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"os"
 
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"

@@ -124,3 +124,25 @@ func tableHasComputedChangelog(table *paimon.Table) bool {
 	p := table.Schema().ChangelogProducer()
 	return p == paimon.ProducerLookup || p == paimon.ProducerFullCompaction
 }
+
+// With deletion vectors and no producer, what waits on level 0 is in the image: it
+// is in no change that comes later, though batch reads do not see it yet.
+func TestImageWithDeletionVectorsWithoutProducer(t *testing.T) {
+	for _, name := range []string{"dv-v1", "dv-v2"} {
+		h := newHistory(t, name, 100)
+		h.edit("schema/schema-0", `"changelog-producer" : "lookup"`, `"changelog-producer" : "none"`)
+		table := h.table()
+		require.Equal(t, paimon.ProducerNone, table.Schema().ChangelogProducer())
+		ids, err := table.SnapshotIDs(t.Context())
+		require.NoError(t, err)
+		for _, id := range ids {
+			testFold(t, table, id)
+		}
+		// After the last compaction nothing waits: the image is the table.
+		image, err := scanRows(t.Context(), t, table, latestOf(t, table), ScanSpec{Levels: LevelsAll})
+		require.NoError(t, err)
+		rows, err := scanRows(t.Context(), t, table, latestOf(t, table), ScanSpec{})
+		require.NoError(t, err)
+		require.Equal(t, rows, image)
+	}
+}

@@ -6,9 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -23,9 +24,11 @@ import (
 // history is a golden table in memory whose snapshots come and go as a test says.
 type history struct {
 	objstore.Store
-	t     *testing.T
-	dir   string // table/ of the golden table
-	opens atomic.Int64
+	t   *testing.T
+	dir string // table/ of the golden table
+
+	mu     sync.Mutex
+	opened []string
 }
 
 // newHistory puts a golden table into memory, up to a snapshot.
@@ -63,10 +66,19 @@ func newHistoryOf(t *testing.T, dir string, upTo int64) *history {
 	return h
 }
 
-// Open counts and opens.
+// Open opens and takes it down.
 func (h *history) Open(ctx context.Context, name string) (objstore.Reader, error) {
-	h.opens.Add(1)
+	h.mu.Lock()
+	h.opened = append(h.opened, name)
+	h.mu.Unlock()
 	return h.Store.Open(ctx, name)
+}
+
+// names returns what has been opened so far.
+func (h *history) names() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.opened)
 }
 
 func (h *history) table() *paimon.Table {
@@ -168,12 +180,13 @@ func TestPollIsCheapWhenIdle(t *testing.T) {
 		defer tl.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
-		before := h.opens.Load()
+		before := len(h.names())
 		_, err := tl.Next(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		// A look each 50 ms, and a few more each second.
-		require.Less(t, h.opens.Load()-before, int64(3600*(20+8)))
-		require.Greater(t, h.opens.Load()-before, int64(3600*20))
+		looks := len(h.names()) - before
+		require.Less(t, looks, 3600*(20+8))
+		require.Greater(t, looks, 3600*20)
 	})
 }
 
@@ -436,4 +449,64 @@ func TestTableChangesUnderReader(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A snapshot that expires while its changelog lives on is read from the long-lived
+// changelog, with and without a producer; its image is gone.
+func TestLongLivedChangelogs(t *testing.T) {
+	for _, name := range []string{"dedup-none", "dedup-input", "dedup-lookup", "append-bucketed"} {
+		t.Run(name, func(t *testing.T) {
+			h := newHistory(t, name, 100)
+			o := Options{Until: Until{Mode: UntilLatest}}
+			want, err := readStream(t.Context(), t, h.table(), Start{}, o)
+			require.NoError(t, err)
+			for id := int64(1); id <= 3; id++ {
+				data, err := objstore.ReadAll(t.Context(), h, "t/"+snapshotFile(id))
+				require.NoError(t, err)
+				require.NoError(t, h.Put(t.Context(), "t/changelog/changelog-"+strconv.FormatInt(id, 10), data))
+				// In the middle of that there are both.
+				got, err := readStream(t.Context(), t, h.table(), Start{}, o)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+				h.remove(snapshotFile(id))
+				got, err = readStream(t.Context(), t, h.table(), Start{}, o)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+			}
+			_, err = Open(t.Context(), h.table(), Start{Mode: StartSnapshotFull, Snapshot: 2}, o)
+			var expired *CursorExpiredError
+			require.ErrorAs(t, err, &expired)
+			require.Equal(t, int64(4), expired.Earliest)
+		})
+	}
+}
+
+// A reader that is behind goes on from snapshots to changelogs and back, whatever
+// expires while it reads.
+func TestExpiryWhileReading(t *testing.T) {
+	h := newHistory(t, "dedup-lookup", 100)
+	o := Options{Until: Until{Mode: UntilLatest}, BatchRows: 1}
+	want, err := readStream(t.Context(), t, h.table(), Start{}, o)
+	require.NoError(t, err)
+	table := h.table()
+	tl, err := Open(t.Context(), table, Start{}, o)
+	require.NoError(t, err)
+	defer tl.Close()
+	var got []change
+	for moved := int64(1); ; {
+		b, err := tl.Next(t.Context())
+		if err == io.EOF {
+			break
+		}
+		require.NoError(t, err)
+		got = append(got, changesOf(t, table, b)...)
+		if moved < 12 { // the reader is at, before and behind the one that goes
+			data, err := objstore.ReadAll(t.Context(), h, "t/"+snapshotFile(moved))
+			require.NoError(t, err)
+			require.NoError(t, h.Put(t.Context(), "t/changelog/changelog-"+strconv.FormatInt(moved, 10), data))
+			h.remove(snapshotFile(moved))
+			moved++
+		}
+	}
+	require.Equal(t, want, got)
 }

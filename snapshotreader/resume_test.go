@@ -3,12 +3,17 @@ package snapshotreader
 import (
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"sluice/paimon"
+	"sluice/paimon/datafile"
+	"sluice/paimon/manifest"
+	"sluice/paimon/rowdata"
 )
 
 // Streams that are cut at every row. Together they have an image, several commits
@@ -61,12 +66,10 @@ func TestResumeAtEveryRow(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEmpty(t, whole)
 			for i := range whole {
-				for _, rows := range []int{1 + i%3, 4096} {
-					o.BatchRows = rows
-					rest, err := readStream(t.Context(), t, table, At(throughText(t, whole[i].At)), o)
-					require.NoError(t, err)
-					require.Equal(t, whole[i:], rest, "from row %d of %d", i, len(whole))
-				}
+				o.BatchRows = [...]int{1, 2, 3, 4096}[i%4]
+				rest, err := readStream(t.Context(), t, table, At(throughText(t, whole[i].At)), o)
+				require.NoError(t, err)
+				require.Equal(t, whole[i:], rest, "from row %d of %d", i, len(whole))
 			}
 		})
 	}
@@ -149,4 +152,48 @@ func steps(t *testing.T, table *paimon.Table, batches []*Batch) []step {
 		out = append(out, step{At: b.At, Next: b.Next, First: b.First, Last: b.Last, Snapshot: b.Snapshot.ID, Rows: changesOf(t, table, b)})
 	}
 	return out
+}
+
+// Tables of random shape: several files a commit in several partitions and
+// buckets, units without rows, overwrites and compactions, and a cut at every row.
+func TestResumeRandomTables(t *testing.T) {
+	yes := true
+	for seed := range uint64(12) {
+		r := rand.New(rand.NewPCG(seed, 11))
+		k := newTableKit(t, paimon.ColumnsSpec{Fields: []string{"p INT NOT NULL", "k INT NOT NULL", "v STRING"}, PK: []string{"p", "k"}, Partition: []string{"p"}}, map[string]string{"bucket": "2"})
+		var live []manifest.Entry
+		commits := 3 + r.IntN(4)
+		for range commits {
+			var added []manifest.Entry
+			for range r.IntN(4) {
+				p := int32(r.IntN(3))
+				keys := r.Perm(12)[:1+r.IntN(6)]
+				slices.Sort(keys)
+				var rows []string
+				for _, key := range keys {
+					rows = append(rows, fmt.Sprintf(`%s [%d, %d, "%d"]`, []string{"+I", "+U", "-D"}[r.IntN(3)], p, key, r.IntN(1000)))
+				}
+				partition := rowOf(&rowdata.Type{Root: rowdata.Int, NotNull: true}, false, p)
+				added = append(added, k.write("data-", partition, int32(r.IntN(2)), 0, k.records(rows...), datafile.Options{})...)
+			}
+			if len(live) > 0 && r.IntN(3) == 0 {
+				gone := r.IntN(len(live)) + 1
+				k.commit(paimon.CommitOverwrite, append(deleted(live[:gone]), added...), nil)
+				live = append(live[gone:], added...)
+			} else {
+				k.commit(paimon.CommitAppend, added, nil)
+				live = append(live, added...)
+			}
+		}
+		start := Start{Mode: StartSnapshotFull, Snapshot: 1 + int64(r.IntN(commits))}
+		o := Options{Until: Until{Mode: UntilLatest}, StreamOverwrite: &yes}
+		whole, err := readStream(t.Context(), t, k.Table, start, o)
+		require.NoError(t, err)
+		for i := range whole {
+			o.BatchRows = 1 + r.IntN(5)
+			rest, err := readStream(t.Context(), t, k.Table, At(throughText(t, whole[i].At)), o)
+			require.NoError(t, err)
+			require.Equal(t, whole[i:], rest, "seed %d, row %d", seed, i)
+		}
+	}
 }

@@ -39,9 +39,7 @@ func (g *group) hasContent() bool { return g.rows > 0 || len(g.positions) > 0 }
 // prepared is what a shard made of its part of a group.
 type prepared struct {
 	messages []commit.Message
-	maxSeq   int64 // greatest sequence number given, -1 if none
 	stats    lsm.Stats
-	buffered int64
 	err      error
 }
 

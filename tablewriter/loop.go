@@ -93,7 +93,7 @@ func (w *Writer) cutGroup() (g *group, wait time.Duration, err error) {
 // commit makes the snapshot of a group and answers its receipts.
 func (w *Writer) commit(ctx context.Context, g *group) error {
 	begin := time.Now()
-	messages, maxSeq, err := w.collect(g)
+	messages, err := w.collect(g)
 	if err != nil {
 		return err
 	}
@@ -102,11 +102,9 @@ func (w *Writer) commit(ctx context.Context, g *group) error {
 		w.answer(g, nil, positions)
 		return nil
 	}
-	req := commit.Request{User: w.user, Identifier: w.identifier, Messages: messages, Properties: properties(w.session, positions)}
-	if w.shape.seqFromSnapshot {
-		req.Properties[propertyMaxSequence] = w.seqs.property(maxSeq)
-	}
-	snap, err := w.commitRequest(ctx, req)
+	snap, err := w.commitRequest(ctx, commit.Request{
+		User: w.user, NewUser: w.newUser, Identifier: w.identifier, Messages: messages, Properties: properties(w.session, positions),
+	})
 	if err != nil {
 		return err
 	}
@@ -120,18 +118,16 @@ func (w *Writer) commit(ctx context.Context, g *group) error {
 }
 
 // collect waits for the shards' parts of a group.
-func (w *Writer) collect(g *group) (messages []commit.Message, maxSeq int64, err error) {
-	maxSeq = -1
+func (w *Writer) collect(g *group) (messages []commit.Message, err error) {
 	for range w.shards {
 		p := <-g.results
 		if p.err != nil && err == nil {
 			err = p.err
 		}
 		messages = append(messages, p.messages...)
-		maxSeq = max(maxSeq, p.maxSeq)
 		w.counters.add(p)
 	}
-	return messages, maxSeq, err
+	return messages, err
 }
 
 // answer tells the receipts of a group that it is committed.
@@ -147,7 +143,7 @@ func (w *Writer) answer(g *group, snap *paimon.Snapshot, positions map[string]st
 }
 
 // commitRequest commits and tries again, with the same identifier, after errors
-// that leave the outcome open, until it is known or time is up.
+// that may pass or leave the outcome open, until it is known or time is up.
 func (w *Writer) commitRequest(ctx context.Context, req commit.Request) (*paimon.Snapshot, error) {
 	deadline := time.Now().Add(w.opts.CommitTimeout)
 	wait := w.opts.RetryWaitMin
@@ -156,8 +152,10 @@ func (w *Writer) commitRequest(ctx context.Context, req commit.Request) (*paimon
 		if err == nil {
 			return w.own(req, result)
 		}
-		var conflict *commit.ConflictError
-		if errors.As(err, &conflict) || ctx.Err() != nil || time.Now().Add(wait).After(deadline) {
+		if final := finalError(err); final != nil {
+			return nil, final
+		}
+		if ctx.Err() != nil || time.Now().Add(wait).After(deadline) {
 			return nil, err
 		}
 		w.counters.retries.Add(1)
@@ -172,13 +170,32 @@ func (w *Writer) commitRequest(ctx context.Context, req commit.Request) (*paimon
 	}
 }
 
+// finalError returns what to tell of an error that no repetition will mend, or
+// nil.
+func finalError(err error) error {
+	var older *commit.IdentifierError
+	if errors.As(err, &older) {
+		return &FencedError{User: older.User, Identifier: older.Newest}
+	}
+	var (
+		conflict    *commit.ConflictError
+		request     *commit.RequestError
+		unsupported *commit.UnsupportedError
+		missing     *commit.MissingFilesError
+	)
+	if errors.As(err, &conflict) || errors.As(err, &request) || errors.As(err, &unsupported) || errors.As(err, &missing) {
+		return err
+	}
+	return nil
+}
+
 // own returns the snapshot of a commit that is this writer's: one that was found
 // with the same user and identifier may be that of another writer.
 func (w *Writer) own(req commit.Request, result *commit.Result) (*paimon.Snapshot, error) {
-	if len(result.Snapshots) == 0 {
+	snap := result.Last()
+	if snap == nil {
 		return nil, errors.New("commit made no snapshot")
 	}
-	snap := result.Snapshots[len(result.Snapshots)-1]
 	if snap.Properties[PropertyWriter] != w.session {
 		return nil, &FencedError{User: w.user, Identifier: req.Identifier}
 	}

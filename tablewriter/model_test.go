@@ -35,7 +35,7 @@ func TestModel(t *testing.T) {
 		{name: "small buffers, sequence field", options: []string{"write-buffer-size", "16 kb", "sequence.field", "s"}, seq: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			for seed := range uint64(3) {
+			for seed := range uint64(2) {
 				m := &model{desc: tc.desc, seq: tc.seq, rows: map[string]versioned{}}
 				o := append([]string{"bucket", "3", "changelog-producer", "input"}, tc.options...)
 				table := newTable(t, memory(), spec([]string{"p STRING", "k STRING", "s INT", "v STRING"}, []string{"p", "k"}, []string{"p"}, o...))

@@ -16,9 +16,6 @@ const (
 	// PropertyWriter names the writer that made the snapshot: a new text for
 	// each Open. Two writers of one user are told apart by it.
 	PropertyWriter = "sluice.writer"
-	// propertyMaxSequence is the greatest sequence number of the table, kept if
-	// write.sequence-number-init-mode is snapshot (format section 3.3).
-	propertyMaxSequence = "sequence.generation.max-sequence-number"
 )
 
 // Bounds of positions, which every snapshot carries.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"sluice/paimon"
+	"sluice/paimon/commit"
 	"sluice/paimon/manifest"
 )
 
@@ -103,18 +104,6 @@ func (s *sequences) committed(id int64) {
 	}
 }
 
-// property returns the value of the property of the greatest number, given the
-// greatest of this commit.
-func (s *sequences) property(last int64) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.floor = max(s.floor, last)
-	for _, n := range s.greatest {
-		s.floor = max(s.floor, n)
-	}
-	return strconv.FormatInt(s.floor, 10)
-}
-
 // refresh catches up with the newest snapshot.
 func (s *sequences) refresh(ctx context.Context) error {
 	latest, err := s.table.LatestID(ctx)
@@ -190,7 +179,7 @@ func (s *sequences) see(entries []manifest.Entry, snap *paimon.Snapshot) {
 			s.counts[string(e.Partition)] = e.TotalBuckets
 		}
 	}
-	if text, ok := snap.Properties[propertyMaxSequence]; ok {
+	if text, ok := snap.Properties[commit.MaxSequenceProperty]; ok {
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			s.floor = max(s.floor, n)
 		}

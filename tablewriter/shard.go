@@ -159,7 +159,7 @@ func (s *shard) newWriter(to destination) bucketWriter {
 
 // prepare flushes all buckets and says what the commit must name.
 func (s *shard) prepare(ctx context.Context) prepared {
-	p := prepared{maxSeq: -1}
+	var p prepared
 	for _, to := range s.order {
 		w := s.writers[to]
 		if s.err == nil {
@@ -180,9 +180,7 @@ func (s *shard) prepareBucket(ctx context.Context, to destination, w bucketWrite
 	if err != nil {
 		return err
 	}
-	last := w.NextSequence() - 1
-	s.seqs.raise(to, last)
-	p.maxSeq = max(p.maxSeq, last)
+	s.seqs.raise(to, w.NextSequence()-1)
 	if inc.IsEmpty() {
 		return nil
 	}

@@ -22,6 +22,7 @@ type Writer struct {
 	shape     *shape
 	opts      Options
 	user      string
+	newUser   bool   // the user was made for this writer
 	session   string // of this Open
 	committer *commit.Committer
 	seqs      *sequences
@@ -67,7 +68,7 @@ func Open(ctx context.Context, t *paimon.Table, o Options) (*Writer, error) {
 		gate: &gate{max: o.QueueBytesMax}, committer: commit.New(t, o.Commit),
 	}
 	if w.user == "" {
-		w.user = newUser(t)
+		w.user, w.newUser = newUser(t), true
 	}
 	if err := w.restore(ctx); err != nil {
 		return nil, fmt.Errorf("write table %s: %w", t.Path, err)
@@ -93,9 +94,12 @@ func newUser(t *paimon.Table) string {
 // restore takes identifiers and positions up where the user's newest snapshot
 // left them.
 func (w *Writer) restore(ctx context.Context) error {
-	last, err := w.committer.LastOf(ctx, w.user)
-	if err != nil {
-		return err
+	var last *paimon.Snapshot
+	if !w.newUser { // or all of the history would be searched in vain
+		var err error
+		if last, err = w.committer.LastOf(ctx, w.user); err != nil {
+			return err
+		}
 	}
 	r := restorePoint(last)
 	if r.Identifier == paimon.BatchCommitIdentifier {

@@ -261,6 +261,23 @@ func TestSecondWriterIsFenced(t *testing.T) {
 	require.Equal(t, []string{`[1,"a"]`}, latestRows(t, table))
 }
 
+// TestOlderWriterIsFenced: the same if the other writer is several commits ahead.
+func TestOlderWriterIsFenced(t *testing.T) {
+	table := newTable(t, memory(), usual())
+	a := openWriter(t, table, Options{User: "me"})
+	b := openWriter(t, table, Options{User: "me"})
+	for i := range 3 {
+		write(t, a, "", []any{i, "a"})
+		_, err := a.Commit(t.Context())
+		require.NoError(t, err)
+	}
+	write(t, b, "", []any{7, "b"})
+	_, err := b.Commit(t.Context())
+	var fenced *FencedError
+	require.ErrorAs(t, err, &fenced)
+	require.Len(t, latestRows(t, table), 3)
+}
+
 // TestSequenceNumbersGoOn: across restarts, and over what others have committed
 // in the meantime; else an old row would win.
 func TestSequenceNumbersGoOn(t *testing.T) {
@@ -290,7 +307,7 @@ func TestSequenceNumbersGoOn(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, int64(20), entries[0].File.MaxSeq)
 			if mode == "snapshot" {
-				require.Equal(t, "20", s.Properties["sequence.generation.max-sequence-number"])
+				require.Equal(t, "20", s.Properties[commit.MaxSequenceProperty])
 			}
 		})
 	}

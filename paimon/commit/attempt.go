@@ -55,16 +55,31 @@ func (c *Committer) commitPart(ctx context.Context, req *Request, changes *chang
 			if err := c.refresh(ctx); err != nil {
 				return fail(err)
 			}
-			if s, err := c.wonBefore(ctx, req, changes.kind); s != nil || err != nil {
-				if err != nil {
-					return fail(err)
-				}
-				return s, nil
+		}
+		s, err := c.wonBefore(ctx, req, changes.kind)
+		if err != nil {
+			return fail(err)
+		}
+		if s != nil {
+			// Made by an earlier try, or by another committer of the same request.
+			if d := p.shared; d != nil && d.written && unknownErr == nil && s.DeltaManifestList != d.list.name {
+				c.remove(ctx, d.files)
 			}
+			return s, nil
 		}
 		planned := c.o.Now()
 		plan, err := c.plan(ctx, p)
 		if err != nil {
+			var conflict *ConflictError
+			if before := c.head.id(); try == 0 && errors.As(err, &conflict) {
+				// The head may be behind, as it is not looked at between two parts.
+				if err := c.refresh(ctx); err != nil {
+					return fail(err)
+				}
+				if c.head.id() != before {
+					continue
+				}
+			}
 			return fail(err)
 		}
 		if err := c.writeFiles(ctx, plan); err != nil {

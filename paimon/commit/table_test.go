@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"sluice/objstore"
 	"sluice/objstore/memstore"
@@ -18,8 +17,6 @@ import (
 	"sluice/paimon/manifest"
 	"sluice/paimon/rowdata"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // fixture is a table to commit to.
 type fixture struct {

@@ -80,7 +80,7 @@ func TestJSONErrors(t *testing.T) {
 		{"BOOLEAN", "1"}, {"BOOLEAN", "[]"}, {"TINYINT", "128"}, {"TINYINT", "1.5"}, {"INT", `"x"`}, {"INT", "true"}, {"BIGINT", "9223372036854775808"},
 		{"INT", "1e30"}, {"FLOAT", "1e39"}, {"DOUBLE", `"x"`}, {"DOUBLE", `"0x1p3"`}, {"DECIMAL(3,2)", "10"}, {"DECIMAL(3,2)", `"1,0"`}, {"DECIMAL(3,2)", `""`},
 		{"BYTES", `"*"`}, {"DATE", `"2024"`}, {"DATE", `"2024-02-30"`}, {"DATE", `"19724"`}, {"DATE", "1.5"}, {"DATE", `"999999999-01-01"`}, {"TIME(3)", "86400000"},
-		{"TIME(3)", `"24:00:00"`}, {"TIMESTAMP(3)", "0"}, {"TIMESTAMP(3)", `"2024-01-01T25:00:00"`}, {"TIMESTAMP(6)", `"+999999-01-01T00:00:00"`},
+		{"TIME(3)", `"24:00:00"`}, {"TIMESTAMP(3)", "0"}, {"TIMESTAMP(3)", `"2023-02-29T00:00:00"`}, {"TIMESTAMP(3)", `"2024-01-01T25:00:00"`}, {"TIMESTAMP(6)", `"+999999-01-01T00:00:00"`},
 		{"ARRAY<INT>", `{"a":1}`}, {"ARRAY<INT>", `[1,"x"]`}, {"ARRAY<ARRAY<INT>>", `[[1],[2,"x"]]`}, {"MAP<INT,INT>", `[[1]]`}, {"MAP<INT,INT>", `{"x":1}`},
 		{"MAP<INT,INT>", "1"}, {"VECTOR<INT, 2>", "[1]"}, {"VECTOR<INT, 2>", "[1,null]"}, {"ROW<a INT>", `{"b":1}`}, {"ROW<a INT>", `[1,2]`}, {"ROW<a INT>", "1"},
 	} {

@@ -244,7 +244,7 @@ func appendTimeJSON(v *Vector, s string, quoted bool) error {
 		}
 		v.AppendI32(ms)
 	default:
-		ms, ns, ok := parseStamp(s, t)
+		ms, ns, ok := parseStamp(s, t, false)
 		if !ok || !stampFits(v, ms) {
 			return valueError(t, s, "want yyyy-mm-ddThh:mm:ss.fff")
 		}

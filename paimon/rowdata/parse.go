@@ -71,7 +71,7 @@ func AppendParsed(v *Vector, s string) error {
 		v.AppendI32(ms)
 		return nil
 	case Timestamp, TimestampLTZ:
-		ms, ns, ok := parseStamp(s, t)
+		ms, ns, ok := parseStamp(s, t, true)
 		if !ok || !stampFits(v, ms) {
 			return valueError(t, s, "")
 		}
@@ -281,8 +281,9 @@ func parseClock(s string) (nanos int64, ok bool) {
 }
 
 // parseStamp reads a date with an optional time of day behind a space or T, and
-// an optional Z; a plain number counts units of the type's precision.
-func parseStamp(s string, t *Type) (millis int64, nanos int32, ok bool) {
+// an optional Z; a plain number counts units of the type's precision. With clamp
+// the 31st of any month is its last day.
+func parseStamp(s string, t *Type, clamp bool) (millis int64, nanos int32, ok bool) {
 	if t.Root == Timestamp && isInteger(s) {
 		n, err := strconv.ParseInt(s, 10, 64)
 		switch {
@@ -306,7 +307,7 @@ func parseStamp(s string, t *Type) (millis int64, nanos int32, ok bool) {
 	if strings.Count(date, "-") < 2 {
 		return 0, 0, false
 	}
-	days, ok := parseYMD(date, true)
+	days, ok := parseYMD(date, clamp)
 	if !ok {
 		return 0, 0, false
 	}

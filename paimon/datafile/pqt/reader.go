@@ -17,7 +17,7 @@ const tailBytes = 128 << 10
 type ReadOptions struct {
 	// BatchRows is how many rows Next returns at most; 0: 4096.
 	BatchRows int
-	// WindowBytes is how much is read of a column at a time; 0: 1 MiB.
+	// WindowBytes is how much is read of a column at a time; 0: 256 KiB.
 	WindowBytes int
 	// Keep is asked before a row group is read; false leaves it out.
 	Keep func(RowGroup) bool
@@ -28,7 +28,7 @@ func (o ReadOptions) withDefaults() (ReadOptions, error) {
 		o.BatchRows = 4096
 	}
 	if o.WindowBytes == 0 {
-		o.WindowBytes = 1 << 20
+		o.WindowBytes = 256 << 10
 	}
 	if o.BatchRows < 0 || o.BatchRows > 1<<24 || o.WindowBytes < 0 {
 		return o, errors.New("batch rows must be 1 to 16,777,216 and window bytes positive")

@@ -12,7 +12,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"sluice/feeds"
@@ -329,18 +328,15 @@ func TestEveryErrorHasAReason(t *testing.T) {
 }
 
 func TestMetrics(t *testing.T) {
-	hub := newHub(t, feeds.Options{})
-	f, err := hub.Add("f", history(), nil)
-	require.NoError(t, err)
+	f := newFeed(t, feeds.Options{}, history())
 	drain(t, subscribe(t, f, "earliest", untilLatest))
-	reg := prometheus.NewPedanticRegistry()
-	require.NoError(t, reg.Register(feeds.NewCollector(hub)))
-	families, err := reg.Gather()
-	require.NoError(t, err)
+	st := f.Stats()
 	got := map[string]float64{}
-	for _, m := range families {
-		got[m.GetName()] = m.Metric[0].GetCounter().GetValue() + m.Metric[0].GetGauge().GetValue()
-		require.Equal(t, "f", m.Metric[0].Label[0].GetValue())
+	for _, m := range feeds.Metrics() {
+		require.NotContains(t, got, m.Name)
+		require.NotEmpty(t, m.Help)
+		require.Equal(t, m.Counter, strings.HasSuffix(m.Name, "_total"), m.Name)
+		got[m.Name] = m.Get(&st)
 	}
 	require.EqualValues(t, 20, got["gateway_feeds_rows_delivered_total"])
 	require.EqualValues(t, 20, got["gateway_feeds_rows_decoded_total"])

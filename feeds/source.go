@@ -2,6 +2,7 @@ package feeds
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"sluice/paimon/rowdata"
@@ -73,12 +74,25 @@ type Commit struct {
 	Watermark  *int64 // milliseconds since 1970
 }
 
-// Schema is a version of a table's columns. It is immutable and shared.
+// Schema is a version of a table's columns. It is immutable and shared, and must
+// not be copied.
 type Schema struct {
 	ID           int64
 	Row          *rowdata.RowType
 	PrimaryKey   []string
 	PartitionKey []string
+
+	json atomic.Pointer[rowdata.JSONEncoder] // made on first demand
+}
+
+// JSON returns the encoder of the schema's rows as JSON objects.
+func (s *Schema) JSON() *rowdata.JSONEncoder {
+	e := s.json.Load()
+	if e == nil {
+		e = rowdata.NewJSONEncoder(s.Row.Fields)
+		s.json.Store(e)
+	}
+	return e
 }
 
 // Tables describes the tables of a warehouse to transports.

@@ -1,7 +1,5 @@
 package feeds
 
-import "github.com/prometheus/client_golang/prometheus"
-
 // Stats counts what a feed has done. Counters only grow.
 type Stats struct {
 	// Now.
@@ -48,58 +46,32 @@ func (f *Feed) Stats() Stats {
 	return s
 }
 
-// metric is one number of [Stats] for Prometheus.
-type metric struct {
-	desc *prometheus.Desc
-	kind prometheus.ValueType
-	get  func(*Stats) float64
+// Metric describes one number of [Stats] for who exports them.
+type Metric struct {
+	Name    string // such as gateway_feeds_subscriptions; the label is feed, the feed's name
+	Help    string
+	Counter bool // it only grows; else it goes up and down
+	Get     func(*Stats) float64
 }
 
-// collector reads the feeds' counters when Prometheus asks.
-type collector struct {
-	hub     *Hub
-	metrics []metric
-}
-
-// NewCollector returns the metrics of all feeds of a hub, labelled by feed.
-func NewCollector(h *Hub) prometheus.Collector {
-	c := &collector{hub: h}
-	add := func(kind prometheus.ValueType, name, help string, get func(*Stats) float64) {
-		c.metrics = append(c.metrics, metric{prometheus.NewDesc("gateway_feeds_"+name, help, []string{"feed"}, nil), kind, get})
-	}
-	gauge, counter := prometheus.GaugeValue, prometheus.CounterValue
-	add(gauge, "subscriptions", "Open subscriptions.", func(s *Stats) float64 { return float64(s.Subscriptions) })
-	add(gauge, "readers", "Subscriptions behind the window, which read the table themselves.", func(s *Stats) float64 { return float64(s.Readers) })
-	add(gauge, "views", "Different forms (format, columns, limits) in use.", func(s *Stats) float64 { return float64(s.Views) })
-	add(gauge, "window_bytes", "Memory held by the window, encodings included.", func(s *Stats) float64 { return float64(s.WindowBytes) })
-	add(counter, "rows_decoded_total", "Rows decoded by the tail, once for all subscriptions.", func(s *Stats) float64 { return float64(s.Rows) })
-	add(counter, "commits_total", "Commits that the tail has read.", func(s *Stats) float64 { return float64(s.Commits) })
-	add(counter, "reader_rows_decoded_total", "Rows decoded by subscriptions behind the window.", func(s *Stats) float64 { return float64(s.ReaderRows) })
-	add(counter, "rows_delivered_total", "Rows given to transports.", func(s *Stats) float64 { return float64(s.RowsDelivered) })
-	add(counter, "delivered_bytes_total", "Encoded bytes given to transports.", func(s *Stats) float64 { return float64(s.Bytes) })
-	add(counter, "encodings_total", "Frames encoded, once a view.", func(s *Stats) float64 { return float64(s.SharedEncodings) })
-	add(counter, "private_encodings_total", "Frames encoded for one subscription.", func(s *Stats) float64 { return float64(s.PrivateEncodings) })
-	add(counter, "demoted_total", "Times that a subscription fell out of the window.", func(s *Stats) float64 { return float64(s.Demoted) })
-	add(counter, "promoted_total", "Times that a subscription came back into the window.", func(s *Stats) float64 { return float64(s.Promoted) })
-	add(counter, "evicted_frames_total", "Frames dropped from the window.", func(s *Stats) float64 { return float64(s.Evicted) })
-	add(counter, "tail_retries_total", "Failed reads of the tail.", func(s *Stats) float64 { return float64(s.Retries) })
-	add(counter, "acks_total", "Positions acknowledged by named consumers.", func(s *Stats) float64 { return float64(s.Acks) })
-	return c
-}
-
-// Describe implements [prometheus.Collector].
-func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	for _, m := range c.metrics {
-		out <- m.desc
-	}
-}
-
-// Collect implements [prometheus.Collector].
-func (c *collector) Collect(out chan<- prometheus.Metric) {
-	for _, f := range c.hub.Feeds() {
-		s := f.Stats()
-		for _, m := range c.metrics {
-			out <- prometheus.MustNewConstMetric(m.desc, m.kind, m.get(&s), f.name)
-		}
+// Metrics returns what a page of metrics should show of each feed.
+func Metrics() []Metric {
+	return []Metric{
+		{"gateway_feeds_subscriptions", "Open subscriptions.", false, func(s *Stats) float64 { return float64(s.Subscriptions) }},
+		{"gateway_feeds_readers", "Subscriptions behind the window, which read the table themselves.", false, func(s *Stats) float64 { return float64(s.Readers) }},
+		{"gateway_feeds_views", "Different forms (format, columns, limits) in use.", false, func(s *Stats) float64 { return float64(s.Views) }},
+		{"gateway_feeds_window_bytes", "Memory held by the window, encodings included.", false, func(s *Stats) float64 { return float64(s.WindowBytes) }},
+		{"gateway_feeds_rows_decoded_total", "Rows decoded by the tail, once for all subscriptions.", true, func(s *Stats) float64 { return float64(s.Rows) }},
+		{"gateway_feeds_commits_total", "Commits that the tail has read.", true, func(s *Stats) float64 { return float64(s.Commits) }},
+		{"gateway_feeds_reader_rows_decoded_total", "Rows decoded by subscriptions behind the window.", true, func(s *Stats) float64 { return float64(s.ReaderRows) }},
+		{"gateway_feeds_rows_delivered_total", "Rows given to transports.", true, func(s *Stats) float64 { return float64(s.RowsDelivered) }},
+		{"gateway_feeds_delivered_bytes_total", "Encoded bytes given to transports.", true, func(s *Stats) float64 { return float64(s.Bytes) }},
+		{"gateway_feeds_encodings_total", "Frames encoded, once a view.", true, func(s *Stats) float64 { return float64(s.SharedEncodings) }},
+		{"gateway_feeds_private_encodings_total", "Frames encoded for one subscription.", true, func(s *Stats) float64 { return float64(s.PrivateEncodings) }},
+		{"gateway_feeds_demoted_total", "Times that a subscription fell out of the window.", true, func(s *Stats) float64 { return float64(s.Demoted) }},
+		{"gateway_feeds_promoted_total", "Times that a subscription came back into the window.", true, func(s *Stats) float64 { return float64(s.Promoted) }},
+		{"gateway_feeds_evicted_frames_total", "Frames dropped from the window.", true, func(s *Stats) float64 { return float64(s.Evicted) }},
+		{"gateway_feeds_tail_retries_total", "Failed reads of the tail.", true, func(s *Stats) float64 { return float64(s.Retries) }},
+		{"gateway_feeds_acks_total", "Positions acknowledged by named consumers.", true, func(s *Stats) float64 { return float64(s.Acks) }},
 	}
 }

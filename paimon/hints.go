@@ -173,3 +173,44 @@ func readParsed[T any](ctx context.Context, t *Table, name string, parse func([]
 		}
 	}
 }
+
+// WriteLatestHint says which snapshot is the newest. Readers find it without, and
+// a hint that is behind does no harm; one that is beyond the newest must be
+// corrected.
+func (t *Table) WriteLatestHint(ctx context.Context, id int64) error {
+	return t.snapshotFiles().writeHint(ctx, hintLatest, id)
+}
+
+// WriteEarliestHint says which snapshot is the oldest. ifMissing leaves a hint
+// that is there as it is.
+func (t *Table) WriteEarliestHint(ctx context.Context, id int64, ifMissing bool) error {
+	files := t.snapshotFiles()
+	if ifMissing {
+		hint, err := files.hint(ctx, hintEarliest)
+		if err != nil || hint > 0 {
+			return err
+		}
+	}
+	return files.writeHint(ctx, hintEarliest, id)
+}
+
+// WriteChangelogHints says which long-lived changelogs are the oldest and the
+// newest.
+func (t *Table) WriteChangelogHints(ctx context.Context, earliest, latest int64) error {
+	files := t.changelogFiles()
+	if err := files.writeHint(ctx, hintLatest, latest); err != nil {
+		return err
+	}
+	return files.writeHint(ctx, hintEarliest, earliest)
+}
+
+// DeleteChangelogHints removes the hints when no long-lived changelog is left.
+func (t *Table) DeleteChangelogHints(ctx context.Context) error {
+	files := t.changelogFiles()
+	for _, name := range []string{hintLatest, hintEarliest} {
+		if err := t.Store.Delete(ctx, files.dir+"/"+name); err != nil {
+			return fmt.Errorf("delete %s/%s: %w", files.dir, name, err)
+		}
+	}
+	return nil
+}

@@ -79,7 +79,8 @@ func (s *scanner) number() {
 	s.tok.kind = tokenNumber
 	s.span(isDigit)
 	if s.pos < len(s.text) && s.text[s.pos] == '.' {
-		s.span(func(c byte) bool { return c == '.' && s.text[s.pos-1] != '.' })
+		s.tok.text += "."
+		s.pos++
 		s.span(isDigit)
 	}
 	if s.pos < len(s.text) && (s.text[s.pos] == 'e' || s.text[s.pos] == 'E') {

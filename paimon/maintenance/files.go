@@ -1,0 +1,156 @@
+package maintenance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"sluice/objstore"
+	"sluice/paimon"
+	"sluice/paimon/datafile"
+	"sluice/paimon/manifest"
+)
+
+// parallelDeletes bounds the files that are deleted at a time.
+const parallelDeletes = 8
+
+// nameSet is a set of names of objects.
+type nameSet map[string]struct{}
+
+func (s nameSet) add(name string)      { s[name] = struct{}{} }
+func (s nameSet) spare(name string)    { delete(s, name) }
+func (s nameSet) has(name string) bool { _, ok := s[name]; return ok }
+
+func (s nameSet) sorted() []string {
+	names := make([]string, 0, len(s))
+	for n := range s {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// eachFile calls fn for the files that are there for an entry: the data or
+// changelog file and its sidecars.
+func eachFile(t *paimon.Table, e *manifest.Entry, fn func(name string)) {
+	name := t.DataFilePath(e)
+	if loc := datafile.Resolve(e.File.FileName); loc.BucketDir != "" {
+		// A range of a file in the folder of one of the buckets of the partition.
+		bucket, _ := objstore.SplitName(name)
+		partition, _ := objstore.SplitName(bucket)
+		name = partition + "/" + loc.BucketDir + "/" + loc.Name
+	}
+	fn(name)
+	for _, extra := range e.File.ExtraFiles {
+		fn(t.SidecarPath(e, extra))
+	}
+}
+
+// parts are the pieces of metadata that a snapshot refers to.
+type parts uint8
+
+const (
+	partBase parts = 1 << iota
+	partDelta
+	partChangelog
+	partIndex
+	partStatistics
+
+	partState = partBase | partDelta | partIndex | partStatistics // what a tag keeps
+	partAll   = partState | partChangelog
+)
+
+// eachMeta calls fn for the files of metadata that a snapshot refers to: lists,
+// manifests, index manifest, index files, statistics. What is missing is an
+// error unless tolerant: then what it would refer to is left out.
+func eachMeta(ctx context.Context, t *paimon.Table, s *paimon.Snapshot, which parts, tolerant bool, fn func(name string)) error {
+	var lists []string
+	if which&partBase != 0 {
+		lists = append(lists, s.BaseManifestList)
+	}
+	if which&partDelta != 0 {
+		lists = append(lists, s.DeltaManifestList)
+	}
+	if which&partChangelog != 0 && s.HasChangelog() {
+		lists = append(lists, *s.ChangelogManifestList)
+	}
+	for _, list := range lists {
+		fn(t.ManifestPath(list))
+		metas, err := t.ManifestList(ctx, list)
+		if err != nil && !(tolerant && errors.Is(err, objstore.ErrNotExist)) {
+			return fmt.Errorf("snapshot %d of table %s: %w", s.ID, t.Path, err)
+		}
+		for i := range metas {
+			fn(t.ManifestPath(metas[i].FileName))
+		}
+	}
+	if which&partIndex != 0 && s.IndexManifest != nil {
+		fn(t.ManifestPath(*s.IndexManifest))
+		entries, err := t.IndexEntries(ctx, s)
+		if err != nil && !(tolerant && errors.Is(err, objstore.ErrNotExist)) {
+			return err
+		}
+		for i := range entries {
+			fn(t.IndexPath(&entries[i]))
+		}
+	}
+	if which&partStatistics != 0 && s.Statistics != nil {
+		fn(t.StatisticsPath(*s.Statistics))
+	}
+	return nil
+}
+
+// eachLive calls fn for the files of the data files of a snapshot's state.
+func eachLive(ctx context.Context, t *paimon.Table, s *paimon.Snapshot, fn func(name string)) error {
+	live, err := t.LiveEntries(ctx, s, paimon.Filter{})
+	if err != nil {
+		return err
+	}
+	for i := range live {
+		eachFile(t, &live[i], fn)
+	}
+	return nil
+}
+
+// eachAdded calls fn for the files that entries add.
+func eachAdded(t *paimon.Table, entries []manifest.Entry, fn func(name string)) {
+	for i := range entries {
+		if entries[i].Kind == manifest.Add {
+			eachFile(t, &entries[i], fn)
+		}
+	}
+}
+
+// fromAppend tells whether a file may have been written by a writer, not by a
+// compaction: the changelog of tables without a producer is made of these.
+func fromAppend(f *manifest.DataFile) bool {
+	return f.Source == nil || *f.Source == manifest.SourceAppend
+}
+
+// deleteAll deletes files, some at a time.
+func deleteAll(ctx context.Context, store objstore.Store, names []string) error {
+	var (
+		wg    sync.WaitGroup
+		queue = make(chan string)
+		errs  = make([]error, min(parallelDeletes, len(names)))
+	)
+	for i := range errs {
+		wg.Go(func() {
+			for name := range queue {
+				if errs[i] == nil {
+					if err := store.Delete(ctx, name); err != nil {
+						errs[i] = fmt.Errorf("delete %s: %w", name, err)
+					}
+				}
+			}
+		})
+	}
+	for _, name := range names {
+		queue <- name
+	}
+	close(queue)
+	wg.Wait()
+	return errors.Join(errs...)
+}

@@ -37,7 +37,8 @@ type Feed struct {
 	statusAt time.Time
 	closed   bool
 	draining bool
-	problem  error // why the tail stopped or stumbles; nil: all is well
+	problem  error         // why the tail stopped or stumbles; nil: all is well
+	health   chan struct{} // closed and replaced when there is a problem or no more
 
 	wg sync.WaitGroup // tail loops and the linger timer
 
@@ -68,9 +69,9 @@ func newFeed(name string, t Table, cursors CursorStore, o Options) *Feed {
 	return &Feed{
 		name: name, table: t, cursors: cursors, opts: o,
 		win:     window{maxBytes: o.WindowBytes},
-		changed: make(chan struct{}),
-		subs:    map[*Subscription]struct{}{},
-		views:   map[viewKey]*view{},
+		changed: make(chan struct{}), health: make(chan struct{}),
+		subs:  map[*Subscription]struct{}{},
+		views: map[viewKey]*view{},
 	}
 }
 
@@ -104,9 +105,25 @@ func (f *Feed) Status(ctx context.Context) (Status, error) {
 
 // Problem returns why the feed can't be read now, nil if it can.
 func (f *Feed) Problem() error {
+	problem, _ := f.Health()
+	return problem
+}
+
+// Health returns why the feed can't be read now, nil if it can, and a channel
+// that is closed when that changes.
+func (f *Feed) Health() (problem error, changed <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.problem
+	return f.problem, f.health
+}
+
+// setProblem notes how the tail is. The caller holds the lock.
+func (f *Feed) setProblem(err error) {
+	if (f.problem == nil) != (err == nil) {
+		close(f.health)
+		f.health = make(chan struct{})
+	}
+	f.problem = err
 }
 
 // Changed returns a channel that is closed when the feed has news: frames, a
@@ -133,7 +150,8 @@ func (f *Feed) startTail(ctx context.Context, src Source) {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t := &tail{src: src, cancel: cancel}
 	f.tail = t
-	f.opening, f.problem = false, nil
+	f.opening = false
+	f.setProblem(nil)
 	f.win.reset(src.Cursor())
 	f.lead, f.leadOld = f.win.next, false
 	f.broadcast()
@@ -207,7 +225,7 @@ func (f *Feed) publish(t *tail, b *Batch, frames []*Frame) (wait <-chan struct{}
 	for _, fr := range frames {
 		f.win.append(fr)
 	}
-	f.problem = nil
+	f.setProblem(nil)
 	f.schema = b.Schema
 	if b.Commit != nil {
 		f.status.Latest = max(f.status.Latest, b.Commit.Snapshot)
@@ -270,7 +288,7 @@ func (f *Feed) mayRetry(ctx context.Context, t *tail, err error, failures int) b
 		f.mu.Unlock()
 		return false
 	}
-	f.problem = err
+	f.setProblem(err)
 	if lasting {
 		f.tail = nil // subscriptions now find out for themselves
 	}

@@ -30,6 +30,7 @@ type Status struct {
 	Earliest   int64     // oldest snapshot whose changes can be read, 0: none
 	LatestTime time.Time // when the newest one was committed
 	Schema     *Schema   // newest schema
+	Table      string    // name of the table, DATABASE.TABLE; may be empty
 }
 
 // Source reads a table's stream from a position. It is used by one goroutine at

@@ -117,6 +117,22 @@ type HintPutter interface {
 	PutHint(ctx context.Context, name string, data []byte) error
 }
 
+// Staged is an object that is written but has no name yet.
+type Staged interface {
+	// Publish gives the object its name, with the guarantees and errors of
+	// [Store].PutIfAbsent. It is called at most once.
+	Publish(ctx context.Context) error
+	// Discard drops what Publish did not use. It must be called, and does nothing
+	// after a Publish that succeeded.
+	Discard()
+}
+
+// Stager is what a store can offer beside [Store] if most of the work of a
+// PutIfAbsent can be done before it is decided to do it. Use [Stage].
+type Stager interface {
+	Stage(ctx context.Context, name string, data []byte) (Staged, error)
+}
+
 // TempLister is what a store can offer beside [Store] if writers that died
 // leave something behind that [Store].List does not show.
 type TempLister interface {
@@ -140,6 +156,28 @@ func PutAll(ctx context.Context, s Store, objects []Object) error {
 	}
 	return nil
 }
+
+// Stage prepares a PutIfAbsent, so that it takes less time once other objects
+// are there. data must not change before Publish.
+func Stage(ctx context.Context, s Store, name string, data []byte) (Staged, error) {
+	if st, ok := s.(Stager); ok {
+		return st.Stage(ctx, name, data)
+	}
+	return &unprepared{s, name, data}, nil
+}
+
+// unprepared is the Staged of a store that is no [Stager].
+type unprepared struct {
+	store Store
+	name  string
+	data  []byte
+}
+
+func (u *unprepared) Publish(ctx context.Context) error {
+	return u.store.PutIfAbsent(ctx, u.name, u.data)
+}
+
+func (u *unprepared) Discard() {}
 
 // PutHint replaces an object that may be stale or missing without harm: readers
 // see old or new content, or, after a crash, anything.

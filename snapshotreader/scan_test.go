@@ -21,13 +21,19 @@ func latestOf(t *testing.T, table *paimon.Table) *paimon.Snapshot {
 }
 
 func TestScanColumns(t *testing.T) {
-	table := openGolden(t, filepath.Join(goldenDir, "dedup-sequence/table"), "")
+	for _, name := range []string{"dedup-sequence", "append-bucketed", "types-avro"} {
+		t.Run(name, func(t *testing.T) { testScanColumns(t, name) })
+	}
+}
+
+func testScanColumns(t *testing.T, name string) {
+	table := openGolden(t, filepath.Join(goldenDir, name, "table"), "")
 	snap := latestOf(t, table)
 	all, err := scanRows(t.Context(), t, table, snap, ScanSpec{})
 	require.NoError(t, err)
 	require.NotEmpty(t, all)
 	fields := table.Schema().Fields
-	for _, columns := range [][]string{{fields[1].Name}, {fields[2].Name, fields[0].Name}, {fields[0].Name}, {}} {
+	for _, columns := range [][]string{{fields[1].Name}, {fields[len(fields)-1].Name, fields[0].Name}, {fields[0].Name}, {}} {
 		s, err := Scan(t.Context(), table, snap, ScanSpec{Columns: columns})
 		require.NoError(t, err)
 		require.Equal(t, len(columns), len(s.Columns().Fields))

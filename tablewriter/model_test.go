@@ -2,6 +2,7 @@ package tablewriter
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ func TestModel(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for seed := range uint64(2) {
-				m := &model{desc: tc.desc, seq: tc.seq, rows: map[string]versioned{}}
+				m := &model{desc: tc.desc, seq: tc.seq, rows: map[string]versioned{}, state: map[string]string{}}
 				o := append([]string{"bucket", "3", "changelog-producer", "input"}, tc.options...)
 				table := newTable(t, memory(), spec([]string{"p STRING", "k STRING", "s INT", "v STRING"}, []string{"p", "k"}, []string{"p"}, o...))
 				m.run(t, table, seed)
@@ -56,6 +57,9 @@ type model struct {
 
 	mu   sync.Mutex
 	rows map[string]versioned // by partition and key
+
+	state   map[string]string // what the changelog makes
+	applied int64             // snapshots in it
 }
 
 const modelGoroutines = 4
@@ -70,7 +74,7 @@ func (m *model) run(t *testing.T, table *paimon.Table, seed uint64) {
 				if writers[i] != nil {
 					require.NoError(t, writers[i].Close(t.Context()))
 				}
-				writers[i] = openWriter(t, table, Options{User: fmt.Sprint("user", i), CommitRows: int64(1 + r.IntN(2000)), CommitInterval: time.Millisecond, SpillDir: dir})
+				writers[i] = openWriter(t, table, Options{User: fmt.Sprint("user", i), CommitRows: int64(1 + r.IntN(2000)), CommitInterval: 5 * time.Millisecond, SpillDir: dir})
 			}
 		}
 		var wg sync.WaitGroup
@@ -89,7 +93,7 @@ func (m *model) run(t *testing.T, table *paimon.Table, seed uint64) {
 		}
 		require.Equal(t, m.table(), latestRows(t, table), "seed %d round %d", seed, round)
 		if !m.seq {
-			require.Equal(t, m.table(), applyChangelog(t, table), "seed %d round %d", seed, round)
+			require.Equal(t, m.table(), m.applyChangelog(t, table), "seed %d round %d", seed, round)
 		}
 	}
 	for _, w := range writers {
@@ -151,26 +155,23 @@ func (m *model) table() []string {
 	return rows
 }
 
-// applyChangelog applies the changelog of all snapshots to an empty table.
-func applyChangelog(t *testing.T, table *paimon.Table) []string {
-	state := map[string]string{}
+// applyChangelog applies the changelog of the snapshots since the last call and
+// returns the rows that there are then.
+func (m *model) applyChangelog(t *testing.T, table *paimon.Table) []string {
 	latest, err := table.LatestID(t.Context())
 	require.NoError(t, err)
-	for id := int64(1); id <= latest; id++ {
-		for _, change := range changelog(t, table, id) {
+	for ; m.applied < latest; m.applied++ {
+		for _, change := range changelog(t, table, m.applied+1) {
 			kind, row, _ := strings.Cut(change, " ")
 			key := strings.Join(strings.SplitN(row, ",", 3)[:2], ",")
 			if kind[0] == '+' {
-				state[key] = row
+				m.state[key] = row
 			} else {
-				delete(state, key)
+				delete(m.state, key)
 			}
 		}
 	}
-	rows := []string{}
-	for _, row := range state {
-		rows = append(rows, row)
-	}
+	rows := slices.Collect(maps.Values(m.state))
 	slices.Sort(rows)
 	return rows
 }

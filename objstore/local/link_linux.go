@@ -17,3 +17,8 @@ func linkNew(from, to string) error {
 	}
 	return err
 }
+
+// exchange swaps the names of two files that exist.
+func exchange(a, b string) error {
+	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
+}

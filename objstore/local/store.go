@@ -27,12 +27,14 @@ type Store struct {
 	root  string // without a trailing slash; "" is the root of the file system
 	opts  Options
 	syncs folderSyncs
+	spare spares
 }
 
 var (
 	_ objstore.Store       = (*Store)(nil)
 	_ objstore.BatchPutter = (*Store)(nil)
 	_ objstore.HintPutter  = (*Store)(nil)
+	_ objstore.Stager      = (*Store)(nil)
 	_ objstore.TempLister  = (*Store)(nil)
 )
 

@@ -145,11 +145,6 @@ func (s *Store) Put(ctx context.Context, name string, data []byte) error {
 	return s.put(ctx, name, data, true)
 }
 
-// PutHint implements [objstore.HintPutter]: a Put that syncs nothing.
-func (s *Store) PutHint(ctx context.Context, name string, data []byte) error {
-	return s.put(ctx, name, data, false)
-}
-
 func (s *Store) put(ctx context.Context, name string, data []byte, sync bool) error {
 	if err := beginWrite(ctx, name); err != nil {
 		return err
@@ -175,16 +170,41 @@ func (s *Store) PutIfAbsent(ctx context.Context, name string, data []byte) error
 	if _, err := os.Lstat(s.path(name)); err == nil {
 		return translate("create", name, fs.ErrExist)
 	}
-	t, err := s.newFullTemp(name, data, true)
+	st, err := s.Stage(ctx, name, data)
 	if err != nil {
 		return err
 	}
-	defer t.discard()
-	if err := t.link(); err != nil {
+	defer st.Discard()
+	return st.Publish(ctx)
+}
+
+// staged is a complete temporary file.
+type staged struct{ temp *temp }
+
+// Stage implements [objstore.Stager]: Publish is left with link(2) and the fsync
+// of the folder.
+func (s *Store) Stage(ctx context.Context, name string, data []byte) (objstore.Staged, error) {
+	if err := beginWrite(ctx, name); err != nil {
+		return nil, err
+	}
+	t, err := s.newFullTemp(name, data, true)
+	if err != nil {
+		return nil, err
+	}
+	return &staged{t}, nil
+}
+
+func (st *staged) Publish(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return t.syncDir()
+	if err := st.temp.link(); err != nil {
+		return err
+	}
+	return st.temp.syncDir()
 }
+
+func (st *staged) Discard() { st.temp.discard() }
 
 // PutAll implements [objstore.BatchPutter]: files are written and synced several
 // at a time, then each folder is synced once.

@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) objstore.Store) {
 		"list":                  testList,
 		"folders":               testFolders,
 		"batch and hint":        testBatch,
+		"stage":                 testStage,
 		"hostile names":         testHostileNames,
 		"odd names":             testOddNames,
 		"cancelled":             testCancelled,
@@ -309,6 +310,46 @@ func testBatch(t *testing.T, s objstore.Store) {
 	require.NoError(t, objstore.PutHint(ctx, s, "t/snapshot/LATEST", []byte("1")))
 	require.NoError(t, objstore.PutHint(ctx, s, "t/snapshot/LATEST", []byte("2")))
 	require.Equal(t, "2", read(t, s, "t/snapshot/LATEST"))
+	for i := range 20 { // of any length, and whatever happens to it meanwhile
+		hint := strings.Repeat("9", i%3+1)
+		switch i {
+		case 7:
+			require.NoError(t, s.Delete(ctx, "t/snapshot/LATEST"))
+		case 12:
+			require.NoError(t, s.Put(ctx, "t/snapshot/LATEST", []byte("other")))
+		}
+		require.NoError(t, objstore.PutHint(ctx, s, "t/snapshot/LATEST", []byte(hint)))
+		require.Equal(t, hint, read(t, s, "t/snapshot/LATEST"))
+	}
+	objects, _, err := s.ListDir(ctx, "t/snapshot")
+	require.NoError(t, err)
+	require.Len(t, objects, 1)
+	require.ErrorAs(t, objstore.PutHint(ctx, s, "a/..", nil), &bad)
+}
+
+func testStage(t *testing.T, s objstore.Store) {
+	ctx := t.Context()
+	stage := func(content string) objstore.Staged {
+		st, err := objstore.Stage(ctx, s, "t/snapshot/snapshot-1", []byte(content))
+		require.NoError(t, err)
+		t.Cleanup(st.Discard)
+		return st
+	}
+	dropped, first, second := stage("dropped"), stage("first"), stage("second")
+	_, err := s.Stat(ctx, "t/snapshot/snapshot-1")
+	require.ErrorIs(t, err, objstore.ErrNotExist)
+	dropped.Discard()
+	require.NoError(t, first.Publish(ctx))
+	require.ErrorIs(t, second.Publish(ctx), objstore.ErrExists)
+	first.Discard()
+	second.Discard()
+	require.Equal(t, "first", read(t, s, "t/snapshot/snapshot-1"))
+	objects, _, err := s.ListDir(ctx, "t/snapshot")
+	require.NoError(t, err)
+	require.Len(t, objects, 1)
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, stage("late").Publish(cancelled), context.Canceled)
 }
 
 // testHostileNames gives every call names that must not reach a file system.

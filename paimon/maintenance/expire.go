@@ -214,7 +214,7 @@ func (e *expiry) plan(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := eachMeta(ctx, e.t, survivor, partAll, false, e.doomed.meta.spare); err != nil {
+	if err := eachMeta(ctx, e.t, survivor, partAll, strict, e.doomed.meta.spare); err != nil {
 		return err
 	}
 	if err := e.spareTags(ctx); err != nil {
@@ -264,7 +264,7 @@ func (e *expiry) doomOwn(ctx context.Context, s *paimon.Snapshot) error {
 	default:
 		which = partState
 	}
-	return eachMeta(ctx, e.t, s, which, true, e.doomed.meta.add)
+	return eachMeta(ctx, e.t, s, which, remains, e.doomed.meta.add)
 }
 
 // spareTags spares what tags need: of those before the end, as later ones have
@@ -286,7 +286,7 @@ func (e *expiry) spareTags(ctx context.Context) error {
 		}
 		if i < nearest && tag.Snapshot.ID != tags[nearest].Snapshot.ID {
 			// Its metadata may still be shared with the range.
-			if err := eachMeta(ctx, e.t, tag.Snapshot, partState, false, e.doomed.meta.spare); err != nil {
+			if err := eachMeta(ctx, e.t, tag.Snapshot, partState, strict, e.doomed.meta.spare); err != nil {
 				return fmt.Errorf("tag %s: %w", tag.Name, err)
 			}
 			continue

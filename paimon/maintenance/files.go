@@ -62,24 +62,30 @@ const (
 	partAll   = partState | partChangelog
 )
 
+// Which pieces may be missing, in what is read of a snapshot.
+const (
+	// strict: a snapshot that was restored from a tag has lost its changelog, and
+	// nothing is to be found through a list that is not there.
+	strict = partChangelog
+	// remains: of what is to be deleted an earlier run may have deleted anything.
+	remains = partAll
+)
+
 // eachMeta calls fn for the files of metadata that a snapshot refers to: lists,
 // manifests, index manifest, index files, statistics. What is missing is an
-// error unless tolerant: then what it would refer to is left out.
-func eachMeta(ctx context.Context, t *paimon.Table, s *paimon.Snapshot, which parts, tolerant bool, fn func(name string)) error {
-	var lists []string
-	if which&partBase != 0 {
-		lists = append(lists, s.BaseManifestList)
+// error but for the parts that may be: then what they would refer to is left out.
+func eachMeta(ctx context.Context, t *paimon.Table, s *paimon.Snapshot, which, missing parts, fn func(name string)) error {
+	lists := map[parts]string{partBase: s.BaseManifestList, partDelta: s.DeltaManifestList}
+	if s.HasChangelog() {
+		lists[partChangelog] = *s.ChangelogManifestList
 	}
-	if which&partDelta != 0 {
-		lists = append(lists, s.DeltaManifestList)
-	}
-	if which&partChangelog != 0 && s.HasChangelog() {
-		lists = append(lists, *s.ChangelogManifestList)
-	}
-	for _, list := range lists {
+	for part, list := range lists {
+		if which&part == 0 {
+			continue
+		}
 		fn(t.ManifestPath(list))
 		metas, err := t.ManifestList(ctx, list)
-		if err != nil && !(tolerant && errors.Is(err, objstore.ErrNotExist)) {
+		if err != nil && !(missing&part != 0 && errors.Is(err, objstore.ErrNotExist)) {
 			return fmt.Errorf("snapshot %d of table %s: %w", s.ID, t.Path, err)
 		}
 		for i := range metas {
@@ -89,7 +95,7 @@ func eachMeta(ctx context.Context, t *paimon.Table, s *paimon.Snapshot, which pa
 	if which&partIndex != 0 && s.IndexManifest != nil {
 		fn(t.ManifestPath(*s.IndexManifest))
 		entries, err := t.IndexEntries(ctx, s)
-		if err != nil && !(tolerant && errors.Is(err, objstore.ErrNotExist)) {
+		if err != nil && !(missing&partIndex != 0 && errors.Is(err, objstore.ErrNotExist)) {
 			return err
 		}
 		for i := range entries {

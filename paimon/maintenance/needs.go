@@ -22,7 +22,7 @@ func (d *doomed) empty() bool { return len(d.data) == 0 && len(d.meta) == 0 }
 
 // spareState spares what the state of a snapshot consists of.
 func (d *doomed) spareState(ctx context.Context, t *paimon.Table, s *paimon.Snapshot) error {
-	if err := eachMeta(ctx, t, s, partState, false, d.meta.spare); err != nil {
+	if err := eachMeta(ctx, t, s, partState, strict, d.meta.spare); err != nil {
 		return err
 	}
 	if len(d.data) == 0 {
@@ -73,7 +73,7 @@ func (d *doomed) spareBranch(ctx context.Context, b *paimon.Table) error {
 		if err != nil {
 			return err
 		}
-		if err := eachMeta(ctx, b, s, partAll, false, d.meta.spare); err != nil {
+		if err := eachMeta(ctx, b, s, partAll, strict, d.meta.spare); err != nil {
 			return err
 		}
 		// All files of all snapshots: those of the first and what came later.
@@ -108,7 +108,7 @@ func (d *doomed) spareChanges(ctx context.Context, t *paimon.Table, s *paimon.Sn
 	}
 	eachAdded(t, added, d.data.spare)
 	changelog, err := t.ChangelogEntries(ctx, s)
-	if err != nil {
+	if err != nil && !errors.Is(err, objstore.ErrNotExist) {
 		return err
 	}
 	eachAdded(t, changelog, d.data.spare)
@@ -143,7 +143,7 @@ func (d *doomed) spareChangelogs(ctx context.Context, t *paimon.Table, skip func
 
 func (d *doomed) spareChangelog(ctx context.Context, t *paimon.Table, c *paimon.Snapshot) error {
 	if c.HasChangelog() {
-		if err := eachMeta(ctx, t, c, partChangelog, false, d.meta.spare); err != nil {
+		if err := eachMeta(ctx, t, c, partChangelog, strict, d.meta.spare); err != nil {
 			return err
 		}
 		entries, err := t.ChangelogEntries(ctx, c)
@@ -153,7 +153,7 @@ func (d *doomed) spareChangelog(ctx context.Context, t *paimon.Table, c *paimon.
 		eachAdded(t, entries, d.data.spare)
 		return nil
 	}
-	if err := eachMeta(ctx, t, c, partBase|partDelta, true, d.meta.spare); err != nil {
+	if err := eachMeta(ctx, t, c, partBase|partDelta, remains, d.meta.spare); err != nil {
 		return err
 	}
 	delta, err := t.DeltaEntries(ctx, c)

@@ -1,6 +1,7 @@
 package predicate
 
 import (
+	"bytes"
 	"slices"
 	"sort"
 
@@ -69,10 +70,35 @@ func (s *valueSet) contains(out []truth, v *rowdata.Vector) {
 			_, ok := s.ints[int64(x)]
 			out[i] = truthOf(ok)
 		}
-	default:
+	case v.Storage() == rowdata.StoreBytes:
+		for i := range out {
+			out[i] = truthOf(s.hasBytes(v.Bytes(i)))
+		}
+	case v.Storage() == rowdata.StoreI64:
+		containsFew(out, v.I64, s.sorted.I64)
+	case v.Storage() == rowdata.StoreI32:
+		containsFew(out, v.I32, s.sorted.I32)
+	default: // floats, wide decimals, nanoseconds
 		for i := range out {
 			out[i] = truthOf(!v.IsNull(i) && s.has(v, i))
 		}
+	}
+}
+
+// hasBytes is for short lists.
+func (s *valueSet) hasBytes(b []byte) bool {
+	for k := range s.sorted.Len() {
+		if bytes.Equal(b, s.sorted.Bytes(k)) {
+			return true
+		}
+	}
+	return false
+}
+
+// containsFew is for short lists.
+func containsFew[T int32 | int64](out []truth, vals, list []T) {
+	for i, x := range vals[:len(out)] {
+		out[i] = truthOf(slices.Contains(list, x))
 	}
 }
 

@@ -36,7 +36,7 @@ func TestCastNested(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			from, to := schemaType(t, c.from), schemaType(t, c.to)
 			require.True(t, CanCast(from, to, true))
-			require.Equal(t, c.out, castText1(t, from, to, c.in))
+			require.Equal(t, c.out, castOneText(t, from, to, c.in))
 		})
 	}
 	for _, c := range [][2]string{

@@ -18,7 +18,7 @@ func appendSized(v *Vector, b []byte) {
 			v.Data = append(v.Data, 0)
 		}
 	}
-	v.Offs = append(v.Offs, uint32(len(v.Data)))
+	v.closeBytes()
 	v.appended()
 }
 

@@ -15,7 +15,9 @@
 // Beside them stand the codecs, all of them pure functions on byte slices: the
 // binary row of manifests and bucket hashing (format section 6), the type
 // grammar of schema files (2.3), the text and JSON forms of values, partition
-// directory names (8), bucket functions (7), value order (9.7) and casts (2.6).
+// directory names (8), bucket functions (7), value order (9.7), byte strings that
+// order as keys do, and casts (2.6). A [Sorter] orders records as a write buffer
+// flushes them.
 //
 // The package imports nothing of ours, opens nothing and logs nothing. Vectors
 // are not safe for concurrent writing; any number of goroutines may read one.

@@ -172,7 +172,7 @@ func TestGoldenCasts(t *testing.T) {
 			if bytes.HasPrefix(p[1], []byte(`{"error"`)) {
 				want = "error"
 			}
-			got := castText1(t, from, to, in)
+			got := castOneText(t, from, to, in)
 			if cases++; got == want {
 				continue
 			}
@@ -185,8 +185,8 @@ func TestGoldenCasts(t *testing.T) {
 	t.Logf("%d casts, %d differ from Java's on purpose", cases, differ)
 }
 
-// castText1 casts one value among others, the first and last of them NULL.
-func castText1(t *testing.T, from, to *Type, in string) string {
+// castOneText casts one value among others, the first and last of them NULL.
+func castOneText(t *testing.T, from, to *Type, in string) string {
 	src, dst := NewVector(from, 3), NewVector(to, 4)
 	dst.AppendNull()
 	src.AppendNull()

@@ -191,7 +191,7 @@ func appendFromJSON(v *Vector, x any) error {
 			return valueError(t, s, "want base64")
 		}
 		v.Data = data
-		v.Offs = append(v.Offs, uint32(len(v.Data)))
+		v.closeBytes()
 		v.appended()
 	default:
 		return appendTimeJSON(v, s, quoted)

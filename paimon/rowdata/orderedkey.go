@@ -162,7 +162,7 @@ func decodeKeyBytes(b []byte, v *Vector) (rest []byte, err error) {
 			v.Data = append(v.Data, 0)
 			i++
 		case 0:
-			v.Offs = append(v.Offs, uint32(len(v.Data)))
+			v.closeBytes()
 			v.appended()
 			return b[i+2:], nil
 		default:

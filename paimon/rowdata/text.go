@@ -87,10 +87,20 @@ func appendFloat(dst []byte, x float64, size int) []byte {
 
 // appendDecimal appends a plain number with all digits of the scale.
 func appendDecimal(dst []byte, v *Vector, i int) []byte {
-	if v.store == StoreI64 {
-		return appendUnscaled(dst, Int128From(v.I64[i]), v.Type.Scale)
+	if v.store == StoreI128 {
+		return appendUnscaled(dst, v.I128[i], v.Type.Scale)
 	}
-	return appendUnscaled(dst, v.I128[i], v.Type.Scale)
+	x := uint64(v.I64[i])
+	if v.I64[i] < 0 {
+		dst = append(dst, '-')
+		x = -x
+	}
+	unit := uint64(pow10[v.Type.Scale])
+	dst = strconv.AppendUint(dst, x/unit, 10)
+	if v.Type.Scale == 0 {
+		return dst
+	}
+	return appendDigits(append(dst, '.'), int64(x%unit), v.Type.Scale)
 }
 
 func appendUnscaled(dst []byte, x Int128, scale int) []byte {

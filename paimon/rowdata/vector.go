@@ -1,6 +1,9 @@
 package rowdata
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Vector is a column of values of one type, NULLs included.
 //
@@ -11,7 +14,8 @@ import "fmt"
 // The fields are open to codecs, which fill and drain them in loops of their
 // own. Whoever writes to them keeps these rules: Valid is nil or as long as the
 // vector; Offs is one longer than the vector and begins with 0; strings are
-// UTF-8; the children of a struct are as long as the vector.
+// UTF-8; the children of a struct are as long as the vector. The bytes of a
+// vector are at most 4 GiB; whoever fills batches keeps them far smaller.
 type Vector struct {
 	Type  *Type
 	Valid []byte // nil: no NULL. Otherwise a byte a row: 1 a value, 0 NULL, which are the definition levels of a flat Parquet column
@@ -208,7 +212,8 @@ func (v *Vector) materialize() {
 	if v.Valid != nil {
 		return
 	}
-	v.Valid = make([]byte, v.n, max(v.n+1, 16))
+	room := max(cap(v.I32), cap(v.I64), cap(v.F32), cap(v.F64), cap(v.I128), cap(v.Offs), v.n+1, 16)
+	v.Valid = make([]byte, v.n, room)
 	for i := range v.Valid {
 		v.Valid[i] = 1
 	}
@@ -307,14 +312,22 @@ func (v *Vector) TimestampAt(i int) (millis int64, nanos int32) {
 // AppendBytes appends a copy of b as a value of a StoreBytes type.
 func (v *Vector) AppendBytes(b []byte) {
 	v.Data = append(v.Data, b...)
-	v.Offs = append(v.Offs, uint32(len(v.Data)))
+	v.closeBytes()
 	v.appended()
+}
+
+// closeBytes ends a value whose bytes have been put into Data.
+func (v *Vector) closeBytes() {
+	if len(v.Data) > math.MaxUint32 {
+		panic("rowdata: a vector of more than 4 GiB")
+	}
+	v.Offs = append(v.Offs, uint32(len(v.Data)))
 }
 
 // AppendString is [Vector.AppendBytes] of a string.
 func (v *Vector) AppendString(s string) {
 	v.Data = append(v.Data, s...)
-	v.Offs = append(v.Offs, uint32(len(v.Data)))
+	v.closeBytes()
 	v.appended()
 }
 
@@ -349,7 +362,7 @@ func (v *Vector) AppendFrom(src *Vector, i int) {
 		v.I64, v.I32 = append(v.I64, src.I64[i]), append(v.I32, src.I32[i])
 	case StoreBytes:
 		v.Data = append(v.Data, src.Data[src.Offs[i]:src.Offs[i+1]]...)
-		v.Offs = append(v.Offs, uint32(len(v.Data)))
+		v.closeBytes()
 	case StoreList, StoreMap:
 		for c, child := range v.Children {
 			child.AppendRange(src.Children[c], int(src.Offs[i]), int(src.Offs[i+1]))
@@ -388,6 +401,9 @@ func (v *Vector) AppendRange(src *Vector, from, to int) {
 	case StoreBytes:
 		shift := uint32(len(v.Data)) - src.Offs[from]
 		v.Data = append(v.Data, src.Data[src.Offs[from]:src.Offs[to]]...)
+		if len(v.Data) > math.MaxUint32 {
+			panic("rowdata: a vector of more than 4 GiB")
+		}
 		for _, o := range src.Offs[from+1 : to+1] {
 			v.Offs = append(v.Offs, o+shift)
 		}
@@ -444,7 +460,7 @@ func (v *Vector) Gather(src *Vector, idx []int32) {
 	case StoreBytes:
 		for _, i := range idx {
 			v.Data = append(v.Data, src.Data[src.Offs[i]:src.Offs[i+1]]...)
-			v.Offs = append(v.Offs, uint32(len(v.Data)))
+			v.closeBytes()
 		}
 	case StoreList, StoreMap:
 		for _, i := range idx {

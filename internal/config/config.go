@@ -96,7 +96,8 @@ type Log struct {
 	Format string `yaml:"format"` // text or json; default text
 }
 
-func (c *Config) setDefaults() {
+// SetDefaults fills in the keys that were left out. [Parse] does it too.
+func (c *Config) SetDefaults() {
 	def := func(s *string, v string) {
 		if *s == "" {
 			*s = v

@@ -42,7 +42,7 @@ func Parse(data []byte, environment []string) (*Config, error) {
 	if err := c.overlay(environment); err != nil {
 		return nil, err
 	}
-	c.setDefaults()
+	c.SetDefaults()
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}

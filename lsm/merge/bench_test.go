@@ -5,7 +5,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"syscall"
 	"testing"
+	"time"
 
 	"sluice/paimon/rowdata"
 )
@@ -22,6 +24,7 @@ func BenchmarkIterNext(b *testing.B) {
 			}
 			dst := rowdata.NewKeyValues(runs[0].Type, 0)
 			b.ReportAllocs()
+			begin := cpuTime()
 			for b.Loop() {
 				var sources []Source
 				for _, r := range runs {
@@ -36,10 +39,69 @@ func BenchmarkIterNext(b *testing.B) {
 					}
 				}
 			}
-			b.ReportMetric(float64(rows)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+			b.ReportMetric(float64(rows)*float64(b.N)/(cpuTime()-begin).Seconds(), "rows/cpu-s")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
+}
+
+// BenchmarkGathererAppend copies rows in random order out of chunks that together
+// are larger than a processor's caches: the copy of a flush.
+func BenchmarkGathererAppend(b *testing.B) {
+	const chunks, chunkRows, batch = 13, 16384, 4096
+	text := &rowdata.Type{Root: rowdata.Varchar, Length: rowdata.MaxLength}
+	for _, tc := range []struct {
+		name  string
+		typ   *rowdata.Type
+		bytes int
+	}{
+		{"bigint", &rowdata.Type{Root: rowdata.BigInt}, 0}, {"string=8", text, 8}, {"string=20..60", text, 60},
+	} {
+		b.Run(tc.name, func(b *testing.B) {
+			typ := &rowdata.RowType{Fields: []rowdata.Field{{Name: "c", Type: tc.typ}}}
+			r := rand.New(rand.NewPCG(1, 1))
+			batches := make([]*rowdata.KeyValues, chunks)
+			var all []Stretch
+			for c := range batches {
+				kv := rowdata.NewKeyValues(typ, chunkRows)
+				for i := range int32(chunkRows) {
+					kv.Seq, kv.Kinds = append(kv.Seq, 0), append(kv.Kinds, 0)
+					if tc.bytes == 0 {
+						kv.Cols[0].AppendI64(r.Int64())
+					} else {
+						n := tc.bytes
+						if n > 8 {
+							n = 20 + r.IntN(41)
+						}
+						kv.Cols[0].AppendBytes(make([]byte, n))
+					}
+					kv.CloseRow()
+					all = append(all, Stretch{Batch: int32(c), From: i, To: i + 1})
+				}
+				batches[c] = kv
+			}
+			r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			dst := rowdata.NewBatch(typ, batch)
+			var g Gatherer
+			begin := cpuTime()
+			for b.Loop() {
+				for at := 0; at < len(all); at += batch {
+					dst.Reset()
+					g.AppendValues(dst, batches, all[at:at+batch])
+				}
+			}
+			b.ReportMetric(float64((cpuTime()-begin).Nanoseconds())/float64(len(all))/float64(b.N), "cpu-ns/row")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+func cpuTime() time.Duration {
+	var ru syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &ru) != nil {
+		return 0
+	}
+	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
 }
 
 func benchRuns(shape string, k, n int) []*rowdata.KeyValues {

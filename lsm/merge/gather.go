@@ -44,6 +44,12 @@ func (g *Gatherer) Append(dst *rowdata.KeyValues, batches []*rowdata.KeyValues, 
 	}
 	dst.Seq = gather(dst.Seq, g.i64, stretches, rows)
 	dst.Kinds = gather(dst.Kinds, g.kinds, stretches, rows)
+	g.AppendValues(&dst.Batch, batches, stretches)
+}
+
+// AppendValues is Append for the columns alone.
+func (g *Gatherer) AppendValues(dst *rowdata.Batch, batches []*rowdata.KeyValues, stretches []Stretch) {
+	rows := Rows(stretches)
 	for c, v := range dst.Cols {
 		g.vectors = g.vectors[:0]
 		for _, b := range batches {
@@ -166,6 +172,14 @@ func gather[T any](dst []T, src [][]T, st []Stretch, rows int) []T {
 	return dst
 }
 
+// short and long are the lengths up to which a value is copied with moves of a
+// fixed size, past its end: the processor then overlaps the waits for memory of
+// many values, which it cannot if each has a length of its own to branch on.
+const (
+	short = 16
+	long  = 64
+)
+
 func gatherBytes(data []byte, offs []uint32, src [][]byte, srcOffs [][]uint32, st []Stretch, rows int) ([]byte, []uint32) {
 	size := 0
 	for _, s := range st {
@@ -173,25 +187,36 @@ func gatherBytes(data []byte, offs []uint32, src [][]byte, srcOffs [][]uint32, s
 		size += int(o[s.To] - o[s.From])
 	}
 	end := len(data)
-	data = slices.Grow(data, size)[:end+size]
+	data = slices.Grow(data, size+long)
+	room := data[:end+size+long]
 	at := len(offs)
 	offs = slices.Grow(offs, rows)[:at+rows]
 	out := offs[at:]
 	k := 0
 	for _, s := range st {
-		o := srcOffs[s.Batch]
+		o, from := srcOffs[s.Batch], src[s.Batch]
+		a := int(o[s.From])
 		if s.To == s.From+1 {
-			end += copy(data[end:], src[s.Batch][o[s.From]:o[s.To]])
+			n := int(o[s.To]) - a
+			switch {
+			case n <= short && a+short <= len(from):
+				*(*[short]byte)(room[end:]) = *(*[short]byte)(from[a:])
+			case n <= long && a+long <= len(from):
+				*(*[long]byte)(room[end:]) = *(*[long]byte)(from[a:])
+			default:
+				copy(room[end:], from[a:a+n])
+			}
+			end += n
 			out[k] = uint32(end)
 			k++
 			continue
 		}
-		shift := uint32(end) - o[s.From]
-		end += copy(data[end:], src[s.Batch][o[s.From]:o[s.To]])
+		shift := uint32(end - a)
+		end += copy(room[end:], from[a:o[s.To]])
 		for _, x := range o[s.From+1 : s.To+1] {
 			out[k] = x + shift
 			k++
 		}
 	}
-	return data, offs
+	return room[:end], offs
 }

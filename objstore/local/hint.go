@@ -2,89 +2,65 @@ package local
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"os"
-	"sync"
+	"path/filepath"
 )
 
-// sparesMax bounds the spare files that are remembered.
-const sparesMax = 1000
-
-// spares are the files that hints had before they were replaced, by the name of
-// the hint. Making a file is what a small write costs most, so a hint has two
-// files that change places: the spare one gets the new content, then the two swap
-// their names.
-type spares struct {
-	mu    sync.Mutex
-	paths map[string]string
-}
-
-// take returns the spare file of a hint, "" if there is none. Whoever has it owns
-// it until give.
-func (s *spares) take(name string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	path := s.paths[name]
-	delete(s.paths, name)
-	return path
-}
-
-// give makes a file the spare one of a hint; false if there is one already.
-func (s *spares) give(name, path string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, there := s.paths[name]; there || len(s.paths) >= sparesMax {
-		return false
-	}
-	if s.paths == nil {
-		s.paths = map[string]string{}
-	}
-	s.paths[name] = path
-	return true
-}
-
-// PutHint implements [objstore.HintPutter]: a Put that syncs nothing. A reader
-// that opens the old file and reads it only when the hint is replaced a second
-// time sees the content of that time, or a part of it.
+// PutHint implements [objstore.HintPutter]: a Put that syncs nothing.
+//
+// Making a file is what a small write costs most. So a hint has two files, which
+// change places: the spare one, ".<name>.spare.tmp", gets the new content, and
+// the two swap their names. Whoever writes to the spare file has locked it, so
+// that processes do not get in each other's way; who does not get the lock makes
+// a file. A reader that opens the hint and reads it only when it has been replaced
+// twice sees the content of that time, or a part of it.
 func (s *Store) PutHint(ctx context.Context, name string, data []byte) error {
 	if err := beginWrite(ctx, name); err != nil {
 		return err
 	}
-	if path := s.spare.take(name); path != "" {
-		if s.swapHint(name, path, data) {
-			return nil
-		}
-		os.Remove(path)
+	if swapHint(s.path(name), data) {
+		return nil
 	}
 	t, err := s.newFullTemp(name, data, false)
 	if err != nil {
 		return err
 	}
 	defer t.discard()
-	// The first swap makes the old file the spare one.
-	if exchange(t.path, t.target) == nil {
-		if s.spare.give(name, t.path) {
-			t.path = ""
-		}
-		return nil
-	}
 	return t.rename()
 }
 
-// swapHint writes to the spare file of a hint and swaps the two.
-func (s *Store) swapHint(name, path string, data []byte) bool {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_TRUNC, 0)
+// swapHint replaces the file of a hint by its spare file; false if that was not
+// possible, and nothing has happened to the hint.
+func swapHint(path string, data []byte) bool {
+	dir, base := filepath.Split(path)
+	spare := dir + "." + base + ".spare" + tempSuffix
+	f, err := os.OpenFile(spare, os.O_WRONLY|os.O_CREATE, fileMode)
 	if err != nil {
 		return false
 	}
-	_, err = f.Write(data)
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err != nil || exchange(path, s.path(name)) != nil {
+	defer f.Close() // and the lock
+	if !tryLock(f) || !isAt(f, spare) {
 		return false
 	}
-	if !s.spare.give(name, path) {
-		os.Remove(path)
+	// Numbers of equal length replace each other without a moment of emptiness.
+	if _, err := f.Write(data); err != nil || f.Truncate(int64(len(data))) != nil {
+		return false
 	}
-	return true
+	err = exchange(spare, path)
+	if errors.Is(err, fs.ErrNotExist) { // the first hint
+		err = os.Rename(spare, path)
+	}
+	return err == nil
+}
+
+// isAt tells whether a file that is open is still the one of that name.
+func isAt(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	there, err := os.Stat(path)
+	return err == nil && os.SameFile(mine, there)
 }

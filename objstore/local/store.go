@@ -27,7 +27,6 @@ type Store struct {
 	root  string // without a trailing slash; "" is the root of the file system
 	opts  Options
 	syncs folderSyncs
-	spare spares
 }
 
 var (

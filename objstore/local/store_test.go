@@ -155,6 +155,47 @@ func TestTemporaryFiles(t *testing.T) {
 	require.ErrorAs(t, s.Put(ctx, "t/"+leftover, nil), &bad, "it would be invisible")
 }
 
+// TestHintsOfSeveralStores has goroutines with stores of their own, like
+// processes, replace one hint: it always holds one of the contents, and one spare
+// file is left at most.
+func TestHintsOfSeveralStores(t *testing.T) {
+	ctx := t.Context()
+	root := t.TempDir()
+	s := New(root, Options{NoSync: true})
+	require.NoError(t, s.PutHint(ctx, "t/LATEST", []byte("1000")))
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			store := New(root, Options{NoSync: true})
+			for i := range 50 {
+				if err := store.PutHint(ctx, "t/LATEST", fmt.Appendf(nil, "%d", 1000+50*w+i)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	go func() { // ends with the writers
+		wg.Wait()
+		close(done)
+	}()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		_, err := objstore.ReadAll(ctx, s, "t/LATEST")
+		require.NoError(t, err)
+	}
+	data, err := objstore.ReadAll(ctx, s, "t/LATEST")
+	require.NoError(t, err)
+	require.Len(t, data, 4)
+	entries, err := os.ReadDir(filepath.Join(root, "t"))
+	require.NoError(t, err)
+	require.LessOrEqual(t, len(entries), 2)
+}
+
 func TestLongestFileName(t *testing.T) {
 	s := New(t.TempDir(), Options{NoSync: true})
 	name := "tag/" + strings.Repeat("n", fileNameMaxBytes)

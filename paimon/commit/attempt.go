@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"sluice/objstore"
@@ -82,10 +83,12 @@ func (c *Committer) commitPart(ctx context.Context, req *Request, changes *chang
 			}
 			return fail(err)
 		}
-		if err := c.writeFiles(ctx, plan); err != nil {
+		staged, err := c.writeFiles(ctx, plan)
+		if err != nil {
 			return fail(err)
 		}
-		result, err := c.publish(ctx, plan, planned)
+		result, err := c.publish(ctx, plan, staged, planned)
+		staged.Discard()
 		switch result {
 		case won:
 			c.advance(ctx, plan)
@@ -160,9 +163,9 @@ func (c *Committer) wonBefore(ctx context.Context, req *Request, kind paimon.Com
 	return nil, nil
 }
 
-// writeFiles writes all metadata of a plan at once. After an error nothing of it
-// is left.
-func (c *Committer) writeFiles(ctx context.Context, plan *plan) error {
+// writeFiles writes all metadata of a plan at once, and prepares the snapshot
+// meanwhile. After an error nothing of it is left.
+func (c *Committer) writeFiles(ctx context.Context, plan *plan) (objstore.Staged, error) {
 	var objects []objstore.Object
 	add := func(files []file) {
 		for _, f := range files {
@@ -173,19 +176,30 @@ func (c *Committer) writeFiles(ctx context.Context, plan *plan) error {
 	if !plan.delta.written {
 		add(plan.delta.files)
 	}
-	if err := objstore.PutAll(ctx, c.table.Store, objects); err != nil {
-		c.remove(ctx, plan.own)
-		if !plan.delta.written {
-			c.remove(ctx, plan.delta.files)
-		}
-		return fmt.Errorf("write metadata of snapshot %d: %w", plan.snapshot.ID, err)
+	var staged objstore.Staged
+	var stageErr error
+	var wg sync.WaitGroup
+	wg.Go(func() { // ends before this function does
+		staged, stageErr = objstore.Stage(ctx, c.table.Store, c.table.SnapshotPath(plan.snapshot.ID), plan.content)
+	})
+	err := objstore.PutAll(ctx, c.table.Store, objects)
+	wg.Wait()
+	if err == nil && stageErr == nil {
+		plan.delta.written = true
+		return staged, nil
 	}
-	plan.delta.written = true
-	return nil
+	if stageErr == nil {
+		staged.Discard()
+	}
+	c.remove(ctx, plan.own)
+	if !plan.delta.written {
+		c.remove(ctx, plan.delta.files)
+	}
+	return nil, fmt.Errorf("write metadata of snapshot %d: %w", plan.snapshot.ID, errors.Join(err, stageErr))
 }
 
 // publish creates the snapshot. It is the commit.
-func (c *Committer) publish(ctx context.Context, plan *plan, planned time.Time) (outcome, error) {
+func (c *Committer) publish(ctx context.Context, plan *plan, staged objstore.Staged, planned time.Time) (outcome, error) {
 	if c.head.snapshot != nil && c.o.Now().Sub(planned) > staleAfter {
 		if same, err := c.sameHead(ctx); err != nil {
 			return refused, err
@@ -194,7 +208,7 @@ func (c *Committer) publish(ctx context.Context, plan *plan, planned time.Time) 
 		}
 	}
 	name := c.table.SnapshotPath(plan.snapshot.ID)
-	err := c.table.Store.PutIfAbsent(ctx, name, plan.content)
+	err := staged.Publish(ctx)
 	if err == nil {
 		return won, nil
 	}
@@ -232,6 +246,7 @@ func (c *Committer) advance(ctx context.Context, plan *plan) {
 	}
 	c.head = h
 	c.past.add(s)
+	c.recent.keep(plan.delta.metas, plan.delta.entries)
 	if m := plan.merged; m.read > 0 && c.o.Events.Merged != nil {
 		size := int64(0)
 		for _, f := range m.files {

@@ -46,9 +46,7 @@ func collect(req *Request, s *settings) (appended, compacted *changes, err error
 		if base.TotalBuckets == 0 {
 			base.TotalBuckets = s.buckets
 		}
-		if err := checkPartition(base.Partition, s); err != nil {
-			return nil, nil, err
-		}
+		checked := false
 		for _, part := range []struct {
 			to    *[]manifest.Entry
 			kind  manifest.EntryKind
@@ -67,6 +65,12 @@ func collect(req *Request, s *settings) (appended, compacted *changes, err error
 				if err := checkFileName(e.File.FileName); err != nil {
 					return nil, nil, err
 				}
+				if !checked {
+					if err := checkPartition(base.Partition, s); err != nil {
+						return nil, nil, err
+					}
+					checked = true
+				}
 				*part.to = append(*part.to, e)
 			}
 		}
@@ -74,6 +78,13 @@ func collect(req *Request, s *settings) (appended, compacted *changes, err error
 		appended.deletedIndex = appendIndex(appended.deletedIndex, manifest.Delete, &base, m.DeletedIndex)
 		compacted.newIndex = appendIndex(compacted.newIndex, manifest.Add, &base, m.CompactNewIndex)
 		compacted.deletedIndex = appendIndex(compacted.deletedIndex, manifest.Delete, &base, m.CompactDeletedIndex)
+	}
+	for _, list := range [][]manifest.IndexEntry{appended.newIndex, appended.deletedIndex, compacted.newIndex, compacted.deletedIndex} {
+		for i := range list {
+			if err := checkPartition(list[i].Partition, s); err != nil {
+				return nil, nil, err
+			}
+		}
 	}
 	if appended.replaces() {
 		appended.kind = paimon.CommitOverwrite

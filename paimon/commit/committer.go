@@ -22,12 +22,13 @@ type Committer struct {
 	o     Options
 	names string // random part of the names of files
 
-	turn chan struct{} // holds one token: whoever has it may use what follows
-	next int           // number of the next file
-	head *head         // nil: not known
-	past history
-	set  *settings
-	stat statsSchema
+	turn   chan struct{} // holds one token: whoever has it may use what follows
+	next   int           // number of the next file
+	head   *head         // nil: not known
+	past   history
+	set    *settings
+	stat   statsSchema
+	recent recentManifests
 }
 
 // New returns a committer for a table. It reads nothing yet.

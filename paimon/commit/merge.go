@@ -48,7 +48,7 @@ func (c *Committer) mergeAll(ctx context.Context, metas []manifest.Meta, s *sett
 		if metas[i].NumDeleted == 0 {
 			continue
 		}
-		entries, err := c.table.ReadManifest(ctx, metas[i].FileName)
+		entries, err := c.manifest(ctx, metas[i].FileName)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (c *Committer) mergeAll(ctx context.Context, metas []manifest.Meta, s *sett
 	}
 	w := c.newRoll(s)
 	for _, i := range rewrite {
-		entries, err := c.table.ReadManifest(ctx, metas[i].FileName)
+		entries, err := c.manifest(ctx, metas[i].FileName)
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +142,7 @@ func (c *Committer) mergeRun(ctx context.Context, run []manifest.Meta, s *settin
 	at := map[string]int{}
 	var list []*manifest.Entry
 	for i := range run {
-		entries, err := c.table.ReadManifest(ctx, run[i].FileName)
+		entries, err := c.manifest(ctx, run[i].FileName)
 		if err != nil {
 			return err
 		}

@@ -21,8 +21,8 @@ const (
 	TargetBytesAppend = 256 << 20 // append tables
 )
 
-// Options say how files are written. The zero value writes Parquet with zstd at
-// level 0 of a primary-key table, or of an append table.
+// Options say how files are written. The zero value writes Parquet compressed
+// with zstd, for level 0.
 type Options struct {
 	Format      string // FormatParquet or FormatAvro; "": Parquet
 	Compression string // none, snappy, zstd, ...; "": zstd

@@ -235,3 +235,17 @@ func TestWallClock(t *testing.T) {
 	require.Equal(t, int64(1_700_000_000_123), wallClock(moment.UTC()))
 	require.Equal(t, int64(1_700_000_000_123-5*3_600_000), wallClock(moment.In(time.FixedZone("west", -5*3600))))
 }
+
+// FuzzResolve takes names from manifests: whatever they are, the range is one
+// that can be asked for.
+func FuzzResolve(f *testing.F) {
+	f.Add("compacted-changelog-ab-c$3-39253-39253-35699.cc-avro")
+	f.Add("changelog-1-0.zst.parquet")
+	f.Fuzz(func(t *testing.T, name string) {
+		FormatOf(name)
+		loc := Resolve(name)
+		if loc.BucketDir == "" && (loc != Location{Name: name, Length: -1}) || loc.Offset < 0 || loc.Length < -1 {
+			t.Fatalf("%+v", loc)
+		}
+	})
+}

@@ -47,11 +47,11 @@ type decoder interface {
 	Close() error
 }
 
-// column says where a wanted column comes from: a constant, or a physical
-// column, as it is or converted, or nowhere.
+// column says where a wanted column comes from: a constant, which is NULL for
+// what the file does not have, or a physical column, as it is or converted.
 type column struct {
-	constant *rowdata.Vector
-	physical int             // position among those read, -1: not in the file
+	constant *rowdata.Vector // one row
+	physical int             // position among those read, if it is no constant
 	raw      *rowdata.Vector // values as the file has them, if they must be converted
 }
 
@@ -63,8 +63,9 @@ type Reader struct {
 	physical []*rowdata.Vector // what dec fills: vectors of the caller, or raw
 	seq      *rowdata.Vector   // the last two of physical, if wanted
 	kind     *rowdata.Vector
-	position int64 // of the next physical row
-	keep     []int32
+	position int64   // of the next physical row
+	keep     []int32 // rows of a batch that are left
+	zeros    []int32 // as many as a batch has rows: to repeat a constant
 	err      error
 }
 
@@ -102,13 +103,14 @@ func (r *Reader) match() ([]rowdata.Field, error) {
 	var fields []rowdata.Field
 	for i := range want.Fields {
 		c, w := &r.cols[i], &want.Fields[i]
-		c.physical = -1
 		if r.spec.Constants != nil && r.spec.Constants[i] != nil {
 			c.constant = r.spec.Constants[i]
 			continue
 		}
 		at := file.IndexID(w.ID)
 		if at < 0 || r.spec.WriteCols != nil && !slices.Contains(r.spec.WriteCols, file.Fields[at].Name) {
+			c.constant = rowdata.NewVector(w.Type.Nullable(), 1)
+			c.constant.AppendNull()
 			continue
 		}
 		f := file.Fields[at]
@@ -204,7 +206,7 @@ func (r *Reader) next(dst *rowdata.KeyValues) (int, error) {
 func (r *Reader) read(dst *rowdata.KeyValues) (int, error) {
 	dst.Reset()
 	for i := range r.cols {
-		if c := &r.cols[i]; c.physical >= 0 && c.raw == nil {
+		if c := &r.cols[i]; c.constant == nil && c.raw == nil {
 			r.physical[c.physical] = dst.Cols[i]
 		}
 	}
@@ -263,13 +265,10 @@ func (r *Reader) complete(dst *rowdata.KeyValues, n int) error {
 		c, v := &r.cols[i], dst.Cols[i]
 		switch {
 		case c.constant != nil:
-			for range n {
-				v.AppendFrom(c.constant, 0)
+			if len(r.zeros) < n {
+				r.zeros = make([]int32, n)
 			}
-		case c.physical < 0:
-			for range n {
-				v.AppendNull()
-			}
+			v.Gather(c.constant, r.zeros[:n])
 		case c.raw != nil:
 			if err := rowdata.Cast(v, c.raw); err != nil {
 				return fmt.Errorf("column %s: %w", r.spec.Want.Fields[i].Name, err)

@@ -3,6 +3,7 @@ package datafile
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"testing"
@@ -368,4 +369,40 @@ func TestReaderAfterClose(t *testing.T) {
 	_, err = r.Next(rowdata.NewKeyValues(l.Schema, 0))
 	require.ErrorIs(t, err, errClosed)
 	require.ErrorIs(t, r.SkipRows(1), errClosed)
+}
+
+// TestCompactedChangelog reads the parts of a file that was put together from
+// two changelog files, by the names that a manifest has for them.
+func TestCompactedChangelog(t *testing.T) {
+	l := keyedLayout()
+	for _, format := range formats() {
+		t.Run(format, func(t *testing.T) {
+			all := keyedRows(60)
+			var joined []byte
+			var sizes []int
+			for _, part := range [][2]int{{0, 40}, {40, 60}} {
+				rows := rowdata.NewKeyValues(l.Schema, 0)
+				rows.AppendRange(all, part[0], part[1])
+				file, _ := writeOne(t, l, format, rows)
+				joined, sizes = append(joined, file...), append(sizes, len(file))
+			}
+			got := rowdata.NewKeyValues(l.Schema, 0)
+			for _, name := range []string{
+				fmt.Sprintf("compacted-changelog-u$4-%d.cc-%s", sizes[0], format),
+				fmt.Sprintf("compacted-changelog-u$4-%d-%d-%d.cc-%s", sizes[0], sizes[0], sizes[1], format),
+			} {
+				loc := Resolve(name)
+				require.Equal(t, "bucket-4", loc.BucketDir)
+				require.Equal(t, fmt.Sprintf("compacted-changelog-u$4-%d.cc-%s", sizes[0], format), loc.Name)
+				spec := ReadSpec{Want: l.Schema, File: l.Schema, System: true}
+				r, err := Open(io.NewSectionReader(bytes.NewReader(joined), loc.Offset, loc.Length), loc.Length, name, spec)
+				require.NoError(t, err)
+				drain(t, r, got, spec)
+				require.NoError(t, r.Close())
+			}
+			requireSameRows(t, &all.Batch, &got.Batch)
+			require.Equal(t, all.Seq, got.Seq)
+			require.Equal(t, all.Kinds, got.Kinds)
+		})
+	}
 }

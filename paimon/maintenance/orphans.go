@@ -293,20 +293,21 @@ func (u *usedFiles) snapshot(ctx context.Context, s *paimon.Snapshot, missing pa
 	if err := eachMeta(ctx, u.t, s, partAll, missing, u.add); err != nil {
 		return err
 	}
-	lists := []string{s.BaseManifestList, s.DeltaManifestList}
+	lists := map[parts]string{partBase: s.BaseManifestList, partDelta: s.DeltaManifestList}
 	if s.HasChangelog() {
-		lists = append(lists, *s.ChangelogManifestList)
+		lists[partChangelog] = *s.ChangelogManifestList
 	}
-	for i, list := range lists {
+	for part, list := range lists {
+		mayMiss := missing&part != 0
 		metas, err := u.t.ManifestList(ctx, list)
-		if errors.Is(err, objstore.ErrNotExist) && (missing == remains || i == 2) {
+		if mayMiss && errors.Is(err, objstore.ErrNotExist) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		for j := range metas {
-			if err := u.manifest(ctx, metas[j].FileName, missing); err != nil {
+			if err := u.manifest(ctx, metas[j].FileName, mayMiss); err != nil {
 				return err
 			}
 		}
@@ -314,18 +315,18 @@ func (u *usedFiles) snapshot(ctx context.Context, s *paimon.Snapshot, missing pa
 	return nil
 }
 
-func (u *usedFiles) manifest(ctx context.Context, name string, missing parts) error {
+func (u *usedFiles) manifest(ctx context.Context, name string, mayMiss bool) error {
 	if u.read.has(name) {
 		return nil
 	}
-	u.read.add(name)
 	entries, err := u.t.ReadManifest(ctx, name)
-	if errors.Is(err, objstore.ErrNotExist) && missing == remains {
+	if mayMiss && errors.Is(err, objstore.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
+	u.read.add(name)
 	for i := range entries {
 		eachFile(u.t, &entries[i], u.add)
 	}

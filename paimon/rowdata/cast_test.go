@@ -135,3 +135,24 @@ func TestTextReadsBack(t *testing.T) {
 		require.True(t, Equal(v, 0, back, 0), "%s %s", texts(v), texts(back))
 	})
 }
+
+// TestCastAsRead has rows of a Parquet file and what Java reads them as after
+// the columns' types were changed.
+func TestCastAsRead(t *testing.T) {
+	xy := `{"type":"ROW","fields":[{"id":3,"name":"x","type":"INT"},{"id":4,"name":"y","type":"STRING"}]}`
+	for _, c := range []struct{ from, to, in, out string }{
+		{`{"type":"ARRAY","element":"INT"}`, `{"type":"ARRAY","element":"BIGINT"}`, `[1,2]`, `[1,2]`},
+		{`{"type":"MAP","key":"STRING","value":"INT"}`, `{"type":"MAP","key":"STRING","value":"STRING"}`, `{"a":5}`, `{"a":"5"}`},
+		{xy, `{"type":"ROW","fields":[{"id":3,"name":"x","type":"STRING"},{"id":4,"name":"z","type":"STRING"}]}`, `{"x":1,"y":"p"}`, `{"x":"1","z":"p"}`},
+		{xy, `{"type":"ROW","fields":[{"id":9,"name":"n","type":"INT"}]}`, `{"x":1,"y":"p"}`, `null`},
+		{xy, `{"type":"ROW","fields":[{"id":9,"name":"n","type":"INT"}]}`, `{"x":null,"y":null}`, `null`},
+		{`"DECIMAL(10,2)"`, `"DECIMAL(6,1)"`, `"123.45"`, `"123.5"`},
+		{`"DECIMAL(10,2)"`, `"DECIMAL(6,1)"`, `"99999999.99"`, `null`},
+		{`"STRING"`, `"INT"`, `"7.9"`, `7`},
+		{`"DOUBLE"`, `"INT"`, `-2.5`, `-2`},
+		{`"TIMESTAMP(6)"`, `"TIMESTAMP(0)"`, `"1969-12-31T23:59:59.999999"`, `"1970-01-01T00:00:00"`},
+		{`"TIMESTAMP(6)"`, `"TIMESTAMP(0)"`, `"2024-02-29T01:02:03.456789"`, `"2024-02-29T01:02:03"`},
+	} {
+		require.Equal(t, c.out, castOneText(t, schemaType(t, c.from), schemaType(t, c.to), c.in), "%s to %s", c.from, c.to)
+	}
+}

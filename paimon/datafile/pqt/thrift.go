@@ -222,7 +222,7 @@ func (r *thriftReader) length() int {
 	v, n := binary.Uvarint(r.b[r.pos:])
 	r.advance(0, n)
 	if v > uint64(len(r.b)-r.pos) {
-		r.fail(fmt.Errorf("length %d with %d bytes left: %w", v, len(r.b)-r.pos, errThrift))
+		r.fail(fmt.Errorf("length %d with %d bytes left: %w", v, len(r.b)-r.pos, io.ErrUnexpectedEOF))
 		return 0
 	}
 	return int(v)
@@ -249,7 +249,7 @@ func (r *thriftReader) listHeader() (n int, elem byte) {
 		n = r.length()
 	}
 	if n > len(r.b)-r.pos {
-		r.fail(fmt.Errorf("list of %d with %d bytes left: %w", n, len(r.b)-r.pos, errThrift))
+		r.fail(fmt.Errorf("list of %d with %d bytes left: %w", n, len(r.b)-r.pos, io.ErrUnexpectedEOF))
 		return 0, elem
 	}
 	return n, elem

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sluice/ingest"
+	"sluice/paimon"
+	"sluice/paimon/rowdata"
+	"sluice/tablewriter"
+)
+
+type writeFlags struct {
+	format   string
+	rows     int
+	interval time.Duration
+	user     string
+	decimals string
+	source   string
+}
+
+func (a *app) writeCommand() *cobra.Command {
+	var f writeFlags
+	cmd := a.tableCmd("write DB.T [FILE|-]", "Write records from a file or standard input", cobra.RangeArgs(1, 2), func(cmd *cobra.Command, t *paimon.Table, rest []string) error {
+		return a.write(cmd, t, rest, &f)
+	})
+	cmd.Long = `Write records from a file or standard input.
+
+JSON lines are {"kind":"+U","row":{…}} or a bare object, which is an upsert;
+{"commit":true} ends a commit. Everything is committed at the end of the input.
+With --user and a file the position is stored with each commit: running the same
+command again after a failure goes on after the last committed line.`
+	fl := cmd.Flags()
+	fl.StringVar(&f.format, "format", "jsonl", "jsonl, csv or debezium-json")
+	fl.IntVar(&f.rows, "commit-rows", 0, "commit after so many rows (default: at commit marks and at the end)")
+	fl.DurationVar(&f.interval, "commit-interval", 0, "commit after so much time")
+	fl.StringVar(&f.user, "user", "", "commit user; one of your own makes the command restartable (default: a new one)")
+	fl.StringVar(&f.decimals, "decimals", "base64", "how Debezium wrote DECIMAL: base64 (decimal.handling.mode=precise) or text")
+	return cmd
+}
+
+func newDecoder(r io.Reader, t *rowdata.RowType, f *writeFlags) (ingest.Decoder, error) {
+	switch f.format {
+	case "jsonl":
+		return ingest.NewJSONL(r, t), nil
+	case "csv":
+		return ingest.NewCSV(r, t), nil
+	case "debezium-json":
+		o := ingest.DebeziumOptions{}
+		switch f.decimals {
+		case "base64":
+		case "text":
+			o.Decimals = ingest.DecimalText
+		default:
+			return nil, usagef("--decimals %q: want base64 or text", f.decimals)
+		}
+		return ingest.NewDebezium(r, t, o), nil
+	}
+	return nil, usagef("--format %q: want jsonl, csv or debezium-json", f.format)
+}
+
+// tableSink writes batches of one source to a table.
+type tableSink struct {
+	w      *tablewriter.Writer
+	source string
+	rows   *rowdata.RowType
+}
+
+// Write implements ingest.Sink. The pump reuses its batch, which the writer
+// keeps until it is committed, so the rows are copied.
+func (s *tableSink) Write(ctx context.Context, rows *rowdata.Changes) error {
+	own := &rowdata.Changes{Kinds: append([]rowdata.RowKind(nil), rows.Kinds...), Batch: *rowdata.NewBatch(s.rows, rows.N)}
+	own.AppendRange(&rows.Batch, 0, rows.N)
+	_, err := s.w.Write(ctx, own, tablewriter.Position{})
+	return err
+}
+
+// Commit implements ingest.Sink: an empty batch carries the position.
+func (s *tableSink) Commit(ctx context.Context, position string) (int64, error) {
+	if s.source != "" {
+		none := &rowdata.Changes{Batch: *rowdata.NewBatch(s.rows, 0)}
+		if _, err := s.w.Write(ctx, none, tablewriter.Position{Source: s.source, Value: position}); err != nil {
+			return 0, err
+		}
+	}
+	return s.w.Commit(ctx)
+}
+
+func (a *app) write(cmd *cobra.Command, t *paimon.Table, rest []string, f *writeFlags) (err error) {
+	ctx := cmd.Context()
+	in, source := cmd.InOrStdin(), ""
+	if len(rest) == 1 && rest[0] != "-" {
+		file, err := os.Open(rest[0])
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		in = file
+		if f.user != "" {
+			source = "file:" + filepath.Base(rest[0])
+		}
+	}
+	// Rows wait for a commit of ours, not for the writer's clock.
+	w, err := tablewriter.Open(ctx, t, tablewriter.Options{User: f.user, CommitInterval: 24 * time.Hour, CommitRows: 1 << 40})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithCancel(ctx)
+		defer cancel()
+		if err != nil {
+			cancel() // drops what the pump did not commit
+		}
+		if closeErr := w.Close(closing); err == nil {
+			err = closeErr
+		}
+	}()
+	skip := int64(0)
+	if source != "" {
+		point, err := w.Restore(ctx)
+		if err != nil {
+			return err
+		}
+		if p, ok := point.Position(source); ok {
+			if skip, err = strconv.ParseInt(p.Value, 10, 64); err != nil {
+				return fmt.Errorf("stored position %q of %s: %w", p.Value, source, err)
+			}
+		}
+	}
+	dec, err := newDecoder(in, w.Type(), f)
+	if err != nil {
+		return err
+	}
+	bar := a.newProgress(cmd, "written")
+	done, err := ingest.NewPump(dec, &tableSink{w: w, source: source, rows: w.Type()}, w.Type(), ingest.PumpOptions{
+		CommitRows: f.rows, CommitInterval: f.interval, Skip: skip,
+		OnCommit: func(p ingest.Progress) { bar.update("%d rows in %d commits", p.Rows, p.Commits) },
+	}).Run(ctx)
+	bar.clear()
+	if err != nil {
+		return fmt.Errorf("%w (committed: %d rows, up to snapshot %d)", err, done.Rows, done.Snapshot)
+	}
+	return a.done(cmd, map[string]any{"rows": done.Rows, "commits": done.Commits, "snapshot": done.Snapshot, "skipped": skip},
+		"%d rows in %d commits, newest snapshot %d%s", done.Rows, done.Commits, done.Snapshot, skippedText(skip))
+}
+
+func skippedText(skip int64) string {
+	if skip == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d records were committed before)", skip)
+}

@@ -1,0 +1,34 @@
+//go:build interop
+
+package paimonjava
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"testing"
+
+	"sluice/interop/oracle"
+)
+
+// java is the one virtual machine of all tests. It takes a command at a time, so
+// that parallel tests work while others ask.
+var java *oracle.Oracle
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var err error
+	if java, err = oracle.Start(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	if err := java.Close(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, "oracle:", err)
+		return 1
+	}
+	return code
+}

@@ -121,11 +121,15 @@ func (s *Schema) checkAggregates() error {
 	byDefault := s.Options.Text(OptFieldsDefaultAggregate)
 	for i := range s.Fields {
 		f := &s.Fields[i]
-		if slices.Contains(s.PrimaryKeys, f.Name) || slices.Contains(sequence, f.Name) {
-			continue
-		}
 		key := fieldsPrefix + f.Name + suffixAggregate
 		function := s.Options.Text(key)
+		if slices.Contains(s.PrimaryKeys, f.Name) || slices.Contains(sequence, f.Name) {
+			// The function is not used, but must be one.
+			if function != "" && !slices.Contains(aggregateFunctions, function) {
+				return unknownAggregate(key, function)
+			}
+			continue
+		}
 		if function == "" {
 			key, function = OptFieldsDefaultAggregate, byDefault
 		}
@@ -142,12 +146,25 @@ func (s *Schema) checkAggregates() error {
 	return nil
 }
 
+// aggregateFunctions are the functions of semantics section 3.5.
+var aggregateFunctions = []string{
+	"sum", "product", "min", "max", "last_value", "last_non_null_value", "first_value", "first_non_null_value", "first_not_null_value",
+	"listagg", "bool_and", "bool_or", "collect", "merge_map", "merge_map_with_keytime", "nested_update", "nested_partial_update",
+	"rbm32", "rbm64", "hll_sketch", "theta_sketch", "primary-key",
+}
+
+func unknownAggregate(key, function string) error {
+	return refuseOption(key, "Could not find any aggregate function for identifier '%s'; want one of %s.", function, strings.Join(aggregateFunctions, ", "))
+}
+
 // checkAggregate: the function exists and takes values of the column's type.
 func (s *Schema) checkAggregate(key, function string, f *rowdata.Field) error {
+	if !slices.Contains(aggregateFunctions, function) {
+		return unknownAggregate(key, function)
+	}
 	want := ""
 	t := f.Type
 	switch function {
-	case "last_value", "last_non_null_value", "first_value", "first_non_null_value", "first_not_null_value", "primary-key":
 	case "sum", "product":
 		if !isNumeric(t) {
 			want = "a numeric type"
@@ -182,8 +199,6 @@ func (s *Schema) checkAggregate(key, function string, f *rowdata.Field) error {
 		if t.Root != rowdata.Varbinary && t.Root != rowdata.Binary {
 			want = "VARBINARY"
 		}
-	default:
-		return refuseOption(key, "Could not find any aggregate function for identifier '%s'.", function)
 	}
 	if want != "" {
 		return refuseOption(key, "Data type for %s column %s must be %s but was '%s'.", function, f.Name, want, t)

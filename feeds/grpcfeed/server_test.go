@@ -292,7 +292,7 @@ func TestListFeeds(t *testing.T) {
 			break
 		}
 	}
-	require.Equal(t, []string{"f1 true k", "g2 true k", "h3 true k"}, names)
+	require.Equal(t, []string{"f1 truek", "g2 truek", "h3 truek"}, names)
 	_, err := g.feeds.ListFeeds(t.Context(), &sluicev1.ListFeedsRequest{PageToken: "%"})
 	require.Equal(t, codes.InvalidArgument, status.Code(err))
 	_, err = g.feeds.ListFeeds(t.Context(), &sluicev1.ListFeedsRequest{PageSize: -1})

@@ -21,7 +21,7 @@ import (
 	"sluice/feeds/grpcfeed"
 	"sluice/feeds/httpapi"
 	"sluice/feeds/natsfeed"
-	"sluice/feeds/paimonfeed"
+	"sluice/feeds/tablefeed"
 	"sluice/feeds/wire"
 	"sluice/feeds/wsfeed"
 	"sluice/internal/config"
@@ -30,6 +30,7 @@ import (
 	"sluice/objstore"
 	"sluice/objstore/local"
 	"sluice/paimon"
+	"sluice/snapshotreader"
 )
 
 // Server is a gateway.
@@ -114,7 +115,7 @@ func (s *Server) addFeeds(root string) error {
 	cursors := cursorstore.New(s.store, root, open, time.Now)
 	for i := range s.cfg.Feeds {
 		f := &s.cfg.Feeds[i]
-		t := paimonfeed.NewTable(s.cat, f.Table, f.Branch, paimonfeed.Options{
+		t := tablefeed.New(s.cat, f.Table, f.Branch, snapshotreader.Options{
 			StreamOverwrite: f.StreamOverwrite, PollMin: time.Duration(f.PollMin), PollMax: time.Duration(f.PollMax),
 		})
 		if _, err := s.hub.Add(f.Name, t, cursors); err != nil {
@@ -200,7 +201,7 @@ func (s *Server) openListeners() error {
 		}
 		tlsConfig = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
 	}
-	tables := paimonfeed.NewTables(s.cat)
+	tables := tablefeed.NewWarehouse(s.cat)
 	if s.cfg.Listen.GRPC != config.Off {
 		if s.grpcAddr, err = net.Listen("tcp", s.cfg.Listen.GRPC); err != nil {
 			return fmt.Errorf("listen.grpc: %w", err)
@@ -224,9 +225,9 @@ func (s *Server) openListeners() error {
 	return nil
 }
 
-func (s *Server) routes(tables *paimonfeed.Tables, auth tokens) http.Handler {
+func (s *Server) routes(tables feeds.Tables, auth tokens) http.Handler {
 	api := httpapi.New(httpapi.Options{
-		Hub: s.hub, Tables: tables, Reader: tables, RowsMax: s.cfg.Limits.ResultRows, BytesMax: int(s.cfg.Limits.ResultBytes), Component: s.components,
+		Hub: s.hub, Tables: tables, Reader: &rowReader{s.cat}, RowsMax: s.cfg.Limits.ResultRows, BytesMax: int(s.cfg.Limits.ResultBytes), Component: s.components,
 	})
 	mux := http.NewServeMux()
 	mux.Handle("GET /v1/ws", auth.middleware(s.ws))

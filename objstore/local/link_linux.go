@@ -17,11 +17,3 @@ func linkNew(from, to string) error {
 	}
 	return err
 }
-
-// exchange swaps the names of two files that exist.
-func exchange(a, b string) error {
-	return unix.Renameat2(unix.AT_FDCWD, a, unix.AT_FDCWD, b, unix.RENAME_EXCHANGE)
-}
-
-// tryLock locks a file for this open file alone, if nobody else has.
-func tryLock(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }

@@ -72,12 +72,13 @@ func messagesOf(t *testing.T, table *paimon.Table, s *paimon.Snapshot, indexBefo
 	compact := s.CommitKind == paimon.CommitCompact
 	var messages []Message
 	add := func(e *manifest.Entry, to func(*Message) *[]manifest.DataFile) {
+		e.File.FirstRowID = nil // given by the commit
 		m := Message{Partition: e.Partition, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets}
 		*to(&m) = []manifest.DataFile{e.File}
 		messages = append(messages, m)
 	}
 	for i := range delta {
-		e := &delta[i]
+		e := new(delta[i])
 		add(e, func(m *Message) *[]manifest.DataFile {
 			switch {
 			case compact && e.Kind == manifest.Delete:
@@ -91,7 +92,7 @@ func messagesOf(t *testing.T, table *paimon.Table, s *paimon.Snapshot, indexBefo
 		})
 	}
 	for i := range changelog {
-		add(&changelog[i], func(m *Message) *[]manifest.DataFile {
+		add(new(changelog[i]), func(m *Message) *[]manifest.DataFile {
 			if compact {
 				return &m.CompactChangelog
 			}

@@ -175,7 +175,7 @@ func TestForeignTypes(t *testing.T) {
 		{"TIMESTAMP(3) in INT96", parquet.Leaf(parquet.Int96Type), parquet.Int96Value(int96(-1, 2440588)), ts(3), "1969-12-31 23:59:59.999"},
 		{"TIMESTAMP(6) in INT96", parquet.Leaf(parquet.Int96Type), parquet.Int96Value(int96(-1, 2440588)), ts(6), "1969-12-31 23:59:59.999999"},
 		{"TIMESTAMP(9) in INT96 of negative nanoseconds", parquet.Leaf(parquet.Int96Type), parquet.Int96Value(int96(-86_399_999_999_999, 2440588)), ts(9), "1969-12-31 00:00:00.000000001"},
-		{"TIME in micros", parquet.Time(parquet.Microsecond), parquet.Int64Value(3_600_000_999), &rowdata.Type{Root: rowdata.Time, Precision: 3}, "01:00:00.000"},
+		{"TIME in micros", parquet.Time(parquet.Microsecond), parquet.Int64Value(3_600_123_999), &rowdata.Type{Root: rowdata.Time, Precision: 3}, "01:00:00.123"},
 		{"BIGINT in INT32", parquet.Leaf(parquet.Int32Type), parquet.Int32Value(-5), &rowdata.Type{Root: rowdata.BigInt}, "-5"},
 		{"DOUBLE in FLOAT", parquet.Leaf(parquet.FloatType), parquet.FloatValue(-1.5), &rowdata.Type{Root: rowdata.Double}, "-1.5"},
 	} {

@@ -44,7 +44,7 @@ type tableSchema struct {
 }
 
 // parquetFiles returns all Parquet files below a folder of golden tables.
-func parquetFiles(t *testing.T, dir string) []string {
+func parquetFiles(t testing.TB, dir string) []string {
 	t.Helper()
 	var files []string
 	require.NoError(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

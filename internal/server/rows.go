@@ -1,4 +1,4 @@
-package paimonfeed
+package server
 
 import (
 	"context"
@@ -13,93 +13,17 @@ import (
 	"sluice/snapshotreader"
 )
 
-// Tables answers for a warehouse.
-type Tables struct{ cat *paimon.Catalog }
+// rowReader answers row requests from the tables of a warehouse.
+type rowReader struct{ cat *paimon.Catalog }
 
-var (
-	_ feeds.Tables   = (*Tables)(nil)
-	_ httpapi.Reader = (*Tables)(nil)
-)
-
-// NewTables answers for the tables of a catalog.
-func NewTables(cat *paimon.Catalog) *Tables { return &Tables{cat} }
-
-// ListTables implements [feeds.Tables].
-func (t *Tables) ListTables(ctx context.Context, database string) ([]string, error) {
-	dbs := []string{database}
-	if database == "" {
-		var err error
-		if dbs, err = t.cat.ListDatabases(ctx); err != nil {
-			return nil, err
-		}
-	}
-	var all []string
-	for _, db := range dbs {
-		names, err := t.cat.ListTables(ctx, db)
-		if errors.Is(err, paimon.ErrDatabaseNotFound) {
-			if database != "" {
-				return nil, &feeds.NotFoundError{Kind: "database", Name: db}
-			}
-			continue // dropped meanwhile
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, n := range names {
-			all = append(all, db+"."+n)
-		}
-	}
-	return all, nil
-}
-
-// Table implements [feeds.Tables].
-func (t *Tables) Table(ctx context.Context, name string) (*feeds.TableInfo, error) {
-	p, err := openTable(ctx, t.cat, name, "")
-	if err != nil {
-		return nil, err
-	}
-	st, err := status(ctx, p, describe)
-	if err != nil {
-		return nil, err
-	}
-	info := &feeds.TableInfo{Name: name, Status: st, Options: p.Options()}
-	if c := p.Schema().Comment; c != nil {
-		info.Comment = *c
-	}
-	if st.Latest > 0 {
-		s, err := p.LatestSnapshot(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if s.TotalRecordCount != nil {
-			info.TotalRecords = *s.TotalRecordCount
-		}
-	}
-	return info, nil
-}
-
-// Schema implements [feeds.Tables].
-func (t *Tables) Schema(ctx context.Context, table string, id int64) (*feeds.Schema, error) {
-	p, err := openTable(ctx, t.cat, table, "")
-	if err != nil {
-		return nil, err
-	}
-	s := p.Schema()
-	if id >= 0 {
-		s, err = p.SchemaByID(ctx, id)
-		if errors.Is(err, paimon.ErrSchemaNotFound) {
-			return nil, &feeds.NotFoundError{Kind: "schema", Name: table}
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return describe(s), nil
-}
+var _ httpapi.Reader = (*rowReader)(nil)
 
 // Query implements [httpapi.Reader].
-func (t *Tables) Query(ctx context.Context, q httpapi.Query) (httpapi.Rows, error) {
-	p, err := openTable(ctx, t.cat, q.Table, "")
+func (t *rowReader) Query(ctx context.Context, q httpapi.Query) (httpapi.Rows, error) {
+	p, err := t.cat.OpenTable(ctx, q.Table)
+	if errors.Is(err, paimon.ErrTableNotFound) || errors.Is(err, paimon.ErrDatabaseNotFound) || errors.Is(err, paimon.ErrName) {
+		return nil, &feeds.NotFoundError{Kind: "table", Name: q.Table}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,6 @@ type Feed struct {
 	subs     map[*Subscription]struct{}
 	views    map[viewKey]*view
 	tail     *tail       // nil: none
-	opening  bool        // somebody is about to start a tail
 	lead     uint64      // greatest place that an attached subscription has come to
 	leadOld  bool        // the subscription at lead is gone
 	linger   *time.Timer // ends the tail; nil while there are subscriptions
@@ -150,7 +149,6 @@ func (f *Feed) startTail(ctx context.Context, src Source) {
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	t := &tail{src: src, cancel: cancel}
 	f.tail = t
-	f.opening = false
 	f.setProblem(nil)
 	f.win.reset(src.Cursor())
 	f.lead, f.leadOld = f.win.next, false
@@ -290,7 +288,7 @@ func (f *Feed) mayRetry(ctx context.Context, t *tail, err error, failures int) b
 	}
 	f.setProblem(err)
 	if lasting {
-		f.tail = nil // subscriptions now find out for themselves
+		f.tail = nil // subscriptions that come to the head get the error
 	}
 	f.broadcast()
 	f.mu.Unlock()

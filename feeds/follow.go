@@ -79,8 +79,8 @@ func (s *Subscription) take(ctx context.Context, block bool) (ok bool, err error
 		return true, nil
 	case !s.attached:
 		f.mu.Unlock()
-		return s.takeOwn(ctx, block)
-	case f.tail == nil || s.seq < f.win.first():
+		return s.takeOwn(ctx)
+	case s.seq < f.win.first() || s.seq >= f.win.next && f.tail == nil && (s.ahead || f.problem == nil):
 		f.detach(s)
 		f.c.demoted.Add(1)
 		f.mu.Unlock()
@@ -92,6 +92,10 @@ func (s *Subscription) take(ctx context.Context, block bool) (ok bool, err error
 		f.mu.Unlock()
 		s.accept(frame, true)
 		return true, nil
+	case f.tail == nil: // what the tail could not read comes next here too
+		err := f.problem
+		f.mu.Unlock()
+		return false, err
 	}
 	changed := f.changed
 	f.mu.Unlock()
@@ -149,45 +153,27 @@ func (s *Subscription) progress(ctx context.Context) error {
 
 // takeOwn reads the table with the subscription's own source, until the position
 // is in the window.
-func (s *Subscription) takeOwn(ctx context.Context, block bool) (bool, error) {
+func (s *Subscription) takeOwn(ctx context.Context) (bool, error) {
 	f := s.feed
 	f.mu.Lock()
-	if f.opening && s.own == nil && f.tail == nil {
-		changed := f.changed
-		f.mu.Unlock()
-		if !block {
-			return false, nil
-		}
-		return true, s.wait(ctx, changed)
-	}
 	s.setPos(s.read)
 	s.settle(ctx)
 	if s.attached {
 		f.c.promoted.Add(1)
 	}
-	opener := !s.attached && s.own == nil && f.tail == nil && !f.closed
-	f.opening = f.opening || opener
 	f.mu.Unlock()
 	if s.attached {
 		return true, s.dropOwn()
 	}
 	if s.own == nil {
 		src, err := f.open(ctx, Start{Mode: StartCursor, Cursor: s.read})
-		if err == nil {
-			s.setOwn(src)
-			s.read = src.Cursor() // the same row, perhaps as the begin of the next unit
-			s.setPos(s.read)
+		if err != nil {
+			return false, err
 		}
-		if opener {
-			f.mu.Lock()
-			f.opening = false
-			if err == nil {
-				s.settle(ctx)
-			}
-			f.broadcast()
-			f.mu.Unlock()
-		}
-		return err == nil, err
+		s.setOwn(src)
+		s.read = src.Cursor() // the same row, perhaps as the begin of the next unit
+		s.setPos(s.read)
+		return true, nil
 	}
 	b, err := s.own.Next(ctx)
 	if err != nil {

@@ -38,9 +38,6 @@ func (a *Appender) Append(ctx context.Context, rows *rowdata.Changes, idx []int3
 	return appendInPieces(ctx, a.pool, rows, idx, func(idx []int32, _ int) { a.buf.append(rows, idx, 0) })
 }
 
-// Buffered returns the bytes that the buffer holds in memory.
-func (a *Appender) Buffered() int64 { return a.buf.bytes }
-
 func (a *Appender) buffered() int64 { return a.buf.bytes }
 
 // shrink implements member.
@@ -59,9 +56,6 @@ func (a *Appender) Prepare(ctx context.Context) (Increment, error) {
 	a.files = nil
 	return inc, nil
 }
-
-// Idle tells whether nothing is buffered and nothing waits for Prepare.
-func (a *Appender) Idle() bool { return a.buf.rows == 0 && len(a.files) == 0 }
 
 // Close drops what is buffered.
 func (a *Appender) Close() error {

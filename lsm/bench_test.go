@@ -24,10 +24,12 @@ import (
 //     random order, a flush for each 250,000 rows.
 //   - orders8 is a table of eight columns with a text of 20 to 60 characters that
 //     hardly compresses, a flush for each 200,000 rows.
+//   - textkeys has keys that begin alike, which their first 8 bytes do not tell
+//     apart.
 //
 // Rates are per second of the processor.
 func BenchmarkWriterIngest(b *testing.B) {
-	for _, table := range []benchTable{orders9(1_000_000, 250_000), orders8(1_000_000, 200_000)} {
+	for _, table := range []benchTable{orders9(1_000_000, 250_000), orders8(1_000_000, 200_000), textKeys(1_000_000, 200_000)} {
 		for _, input := range []bool{false, true} {
 			name := fmt.Sprintf("table=%s/producer=none", table.name)
 			if input {
@@ -55,7 +57,7 @@ func benchIngest(b *testing.B, table benchTable, input bool) {
 	if input {
 		t.Producer = producer.Input{}
 	}
-	bucketer, err := rowdata.NewBucketer("", []*rowdata.Type{bigintType}, 8)
+	bucketer, err := rowdata.NewBucketer("", []*rowdata.Type{table.typ.Fields[0].Type}, 8)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -194,4 +196,18 @@ func orders8(n, flushRows int) benchTable {
 		all.CloseRow()
 	}
 	return benchTable{name: "orders8", typ: typ, batches: split(all, flushRows), rows: n}
+}
+
+// textKeys has rows of a key such as customer-0000012345 and two numbers.
+func textKeys(n, flushRows int) benchTable {
+	typ := rowType(textType.AsNotNull(), bigintType, bigintType)
+	r := rand.New(rand.NewPCG(42, uint64(n)))
+	all := &rowdata.Changes{Batch: *rowdata.NewBatch(typ, n)}
+	for i := range n {
+		all.Cols[0].AppendString(fmt.Sprintf("customer-%010d", r.IntN(n)))
+		all.Cols[1].AppendI64(int64(i))
+		all.Cols[2].AppendI64(r.Int64N(1000))
+		all.CloseRow()
+	}
+	return benchTable{name: "textkeys", typ: typ, batches: split(all, flushRows), rows: n}
 }

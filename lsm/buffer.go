@@ -120,13 +120,24 @@ type sortedRun struct {
 	chunks  []*rowdata.KeyValues
 	entries []entry
 	copier  *copier
+	rows    int // of a batch
 }
 
-// Next implements [merge.Source]. Its batches are as large as a block of a
-// spilled run.
+// rowBytes returns what a row counts for on average.
+func (b *buffer) rowBytes() int64 { return b.bytes / int64(max(b.rows, 1)) }
+
+// run returns the entries of the buffer as a source whose batches are as large
+// as a block of a spilled run.
+func (b *buffer) run(entries []entry) *sortedRun {
+	return &sortedRun{
+		chunks: b.chunks, entries: entries, copier: &b.pool.copier, rows: rowsIn(spillBatchBytes, b.rowBytes(), spillBatchRows),
+	}
+}
+
+// Next implements [merge.Source].
 func (s *sortedRun) Next(dst *rowdata.KeyValues) (int, error) {
 	dst.Reset()
-	n := min(len(s.entries), spillBatchRows)
+	n := min(len(s.entries), s.rows)
 	if n == 0 {
 		return 0, io.EOF
 	}

@@ -280,7 +280,7 @@ func TestSpillRunRoundTrip(t *testing.T) {
 	for _, e := range entries {
 		want.AppendFrom(buf.chunks[e.ref.chunk()], int(e.ref.row()))
 	}
-	run, err := pool.spillRun(&sortedRun{chunks: buf.chunks, entries: entries, copier: &pool.copier}, typ)
+	run, err := pool.spillRun(buf.run(entries), typ)
 	require.NoError(t, err)
 	require.Equal(t, in.N, run.rows)
 	require.Equal(t, run.size, pool.spilled)
@@ -308,7 +308,7 @@ func TestSpillLimit(t *testing.T) {
 	in := randomRecords(typ, rand.New(rand.NewPCG(1, 1)), 3000, false)
 	buf.append(&rowdata.Changes{Kinds: in.Kinds, Batch: in.Batch}, nil, 0)
 	entries, _ := pool.sorter.sort(buf.chunks, &ordering{key: rowdata.NewComparer([]int{0})})
-	_, err := pool.spillRun(&sortedRun{chunks: buf.chunks, entries: entries, copier: &pool.copier}, typ)
+	_, err := pool.spillRun(buf.run(entries), typ)
 	require.ErrorIs(t, err, errSpillFull)
 	require.Zero(t, pool.spilled, "what was written is dropped")
 }

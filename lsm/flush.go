@@ -76,9 +76,9 @@ type feed func(ctx context.Context, out rowWriter) error
 // sorted feeds the entries, all of them or those that folding left.
 func (w *Writer) sorted(entries []entry, all bool) feed {
 	return func(ctx context.Context, out rowWriter) error {
-		c := &w.pool.copier
+		c, rows := &w.pool.copier, rowsIn(batchBytes, w.buf.rowBytes(), batchRows)
 		for len(entries) > 0 {
-			entries = entries[c.take(entries, batchRows, all):]
+			entries = entries[c.take(entries, rows, all):]
 			from := 0
 			for i, s := range c.stretches {
 				if s.To-s.From < directRows {
@@ -113,7 +113,7 @@ func (w *Writer) gather(ctx context.Context, out rowWriter, stretches []merge.St
 // merged feeds the merge of the spilled runs with what is in memory.
 func (w *Writer) merged(entries []entry, fn merge.Function) feed {
 	return func(ctx context.Context, out rowWriter) error {
-		it := w.merge(entries, fn)
+		it := w.merge(entries, fn, merge.Options{BatchRows: batchRows, BatchBytes: batchBytes})
 		batch := w.pool.scratch(w.buf.typ)
 		for {
 			n, err := it.Next(batch)
@@ -132,22 +132,22 @@ func (w *Writer) merged(entries []entry, fn merge.Function) feed {
 
 // merge returns all records of the buffer in merge order: spilled runs, the
 // oldest first, and then what is in memory.
-func (w *Writer) merge(entries []entry, fn merge.Function) *merge.Iter {
+func (w *Writer) merge(entries []entry, fn merge.Function, opts merge.Options) *merge.Iter {
 	sources := make([]merge.Source, 0, len(w.runs)+1)
 	for _, r := range w.runs {
 		sources = append(sources, &runReader{codec: w.pool.codec, run: r})
 	}
 	if len(entries) > 0 {
-		sources = append(sources, &sortedRun{chunks: w.buf.chunks, entries: entries, copier: &w.pool.copier})
+		sources = append(sources, w.buf.run(entries))
 	}
 	o := w.order
-	return merge.NewIter(sources, o.key, o.order.Fields, o.order.Descending, fn, merge.Options{BatchRows: batchRows})
+	return merge.NewIter(sources, o.key, o.order.Fields, o.order.Descending, fn, opts)
 }
 
 // spill moves what is in memory to a sorted run on local disk.
 func (w *Writer) spill() error {
 	if len(w.runs) >= w.pool.spill.FilesMax {
-		run, err := w.pool.spillRun(w.merge(nil, nil), w.buf.typ)
+		run, err := w.pool.spillRun(w.merge(nil, nil, merge.Options{BatchRows: spillBatchRows, BatchBytes: spillBatchBytes}), w.buf.typ)
 		if err != nil {
 			return err
 		}
@@ -157,7 +157,7 @@ func (w *Writer) spill() error {
 		w.runs = append(w.runs, run)
 	}
 	entries, _ := w.pool.sorter.sort(w.buf.chunks, w.order)
-	run, err := w.pool.spillRun(&sortedRun{chunks: w.buf.chunks, entries: entries, copier: &w.pool.copier}, w.buf.typ)
+	run, err := w.pool.spillRun(w.buf.run(entries), w.buf.typ)
 	if err != nil {
 		return err
 	}

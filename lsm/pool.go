@@ -8,9 +8,18 @@ import (
 	"sluice/paimon/rowdata"
 )
 
-// batchRows is how many records are sorted into one batch on their way to a
-// file: few enough for a processor's cache.
-const batchRows = 4096
+// Records are sorted into batches on their way to a file: few enough for a
+// processor's cache, and of bounded size if they are large.
+const (
+	batchRows  = 4096
+	batchBytes = 8 << 20
+)
+
+// rowsIn returns how many rows of a size fit so many bytes: at least one, at most
+// rowsMax.
+func rowsIn(bytes, rowBytes int64, rowsMax int) int {
+	return int(min(int64(rowsMax), max(1, bytes/max(rowBytes, 1))))
+}
 
 // SpillOptions say how write buffers use local disk.
 type SpillOptions struct {

@@ -25,6 +25,7 @@ type ordering struct {
 type sorter struct {
 	entries, spare []entry
 	prefixes       []uint64
+	keys           keyBytes
 }
 
 // sort returns the rows of the chunks in merge order, valid until the next call,
@@ -39,11 +40,19 @@ func (s *sorter) sort(chunks []*rowdata.KeyValues, o *ordering) (sorted []entry,
 			s.entries = append(s.entries, entry{prefix: p, ref: refOf(c, i)})
 		}
 	}
-	sorted = s.byPrefix()
-	if !exact || len(o.order.Fields) > 0 {
-		sortTies(sorted, chunks, o, exact)
+	s.spare = slices.Grow(s.spare[:0], len(s.entries))[:len(s.entries)]
+	byPrefix(s.entries, s.spare)
+	if exact && len(o.order.Fields) == 0 {
+		return s.entries, exact
 	}
-	return sorted, exact
+	eachTie(s.entries, func(tie []entry) {
+		if !exact && len(tie) >= radixMin {
+			s.keys.sort(tie, s.spare[:len(tie)], chunks, o)
+			return
+		}
+		sortTie(tie, chunks, o, exact)
+	})
+	return s.entries, exact
 }
 
 // radixMin is the number of entries from which counting digits is worth it.
@@ -55,21 +64,21 @@ const (
 	digitMask = 1<<digitBits - 1
 )
 
-// byPrefix sorts the entries by prefix; those of equal prefix stay in the order
-// of arrival, which is that of sequence numbers.
-func (s *sorter) byPrefix() []entry {
-	if len(s.entries) < radixMin {
-		slices.SortFunc(s.entries, func(a, b entry) int {
+// byPrefix sorts entries by prefix; those of equal prefix stay in the order of
+// their refs, in which they come. spare is scratch of the same length.
+func byPrefix(entries, spare []entry) {
+	if len(entries) < radixMin {
+		slices.SortFunc(entries, func(a, b entry) int {
 			if c := cmp.Compare(a.prefix, b.prefix); c != 0 {
 				return c
 			}
 			return cmp.Compare(a.ref, b.ref)
 		})
-		return s.entries
+		return
 	}
 	var counts [digits][1 << digitBits]uint32
 	ascending, last := true, uint64(0)
-	for _, e := range s.entries {
+	for _, e := range entries {
 		ascending = ascending && last <= e.prefix
 		last = e.prefix
 		for d := range digits {
@@ -77,10 +86,9 @@ func (s *sorter) byPrefix() []entry {
 		}
 	}
 	if ascending {
-		return s.entries
+		return
 	}
-	from := s.entries
-	to := slices.Grow(s.spare[:0], len(from))[:len(from)]
+	from, to := entries, spare
 	for d := range digits {
 		count, shift := &counts[d], d*digitBits
 		if count[from[0].prefix>>shift&digitMask] == uint32(len(from)) {
@@ -98,35 +106,41 @@ func (s *sorter) byPrefix() []entry {
 		}
 		from, to = to, from
 	}
-	s.entries, s.spare = from, to
-	return from
+	if &from[0] != &entries[0] {
+		copy(entries, from)
+	}
 }
 
-// sortTies puts entries of equal prefix into order by the rest of the key, the
-// sequence fields and the order of arrival.
-func sortTies(entries []entry, chunks []*rowdata.KeyValues, o *ordering, exact bool) {
+// eachTie calls fn for each run of two or more entries of equal prefix.
+func eachTie(entries []entry, fn func([]entry)) {
 	for from := 0; from < len(entries); {
 		to := from + 1
 		for to < len(entries) && entries[to].prefix == entries[from].prefix {
 			to++
 		}
 		if to-from > 1 {
-			slices.SortFunc(entries[from:to], func(x, y entry) int {
-				a, b := &chunks[x.ref.chunk()].Batch, &chunks[y.ref.chunk()].Batch
-				i, j := int(x.ref.row()), int(y.ref.row())
-				if !exact {
-					if c := o.key.Compare(a, i, b, j); c != 0 {
-						return c
-					}
-				}
-				if c := o.order.CompareFields(a, i, b, j); c != 0 {
-					return c
-				}
-				return cmp.Compare(x.ref, y.ref)
-			})
+			fn(entries[from:to])
 		}
 		from = to
 	}
+}
+
+// sortTie puts entries of equal prefix into order by the rest of the key, the
+// sequence fields and the order of arrival.
+func sortTie(tie []entry, chunks []*rowdata.KeyValues, o *ordering, exact bool) {
+	slices.SortFunc(tie, func(x, y entry) int {
+		a, b := &chunks[x.ref.chunk()].Batch, &chunks[y.ref.chunk()].Batch
+		i, j := int(x.ref.row()), int(y.ref.row())
+		if !exact {
+			if c := o.key.Compare(a, i, b, j); c != 0 {
+				return c
+			}
+		}
+		if c := o.order.CompareFields(a, i, b, j); c != 0 {
+			return c
+		}
+		return cmp.Compare(x.ref, y.ref)
+	})
 }
 
 // fold marks the records that the function does not leave standing and returns

@@ -11,9 +11,11 @@ import (
 	"sluice/paimon/rowdata"
 )
 
-// spillBatchRows is how many records a block of a spilled run holds. A merge has
-// a block of each run in memory.
-const spillBatchRows = 1024
+// What a block of a spilled run holds. A merge has a block of each run in memory.
+const (
+	spillBatchRows  = 1024
+	spillBatchBytes = 1 << 20
+)
 
 // errSpillFull says that the bound of bytes on disk is reached.
 var errSpillFull = errors.New("spilled runs have reached their limit of bytes on disk")

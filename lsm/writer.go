@@ -85,9 +85,6 @@ func appendInPieces(ctx context.Context, p *Pool, rows *rowdata.Changes, idx []i
 	return nil
 }
 
-// Buffered returns the bytes that the buffer holds in memory.
-func (w *Writer) Buffered() int64 { return w.buf.bytes }
-
 func (w *Writer) buffered() int64 { return w.buf.bytes }
 
 // shrink implements member: it spills the buffer, or flushes it where that
@@ -118,9 +115,6 @@ func (w *Writer) Prepare(ctx context.Context) (Increment, error) {
 	w.inc = Increment{}
 	return inc, nil
 }
-
-// Idle tells whether nothing is buffered and nothing waits for Prepare.
-func (w *Writer) Idle() bool { return w.buf.rows == 0 && len(w.runs) == 0 && w.inc.IsEmpty() }
 
 // Close drops what is buffered or spilled. Files that are finished stay; those
 // that no commit names are orphans.

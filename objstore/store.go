@@ -179,8 +179,8 @@ func (u *unprepared) Publish(ctx context.Context) error {
 
 func (u *unprepared) Discard() {}
 
-// PutHint replaces an object that may be stale or missing without harm: readers
-// see old or new content, or, after a crash, anything.
+// PutHint replaces an object that may be stale, cut or missing without harm:
+// readers see old or new content or a part of it, and after a crash anything.
 func PutHint(ctx context.Context, s Store, name string, data []byte) error {
 	if h, ok := s.(HintPutter); ok {
 		return h.PutHint(ctx, name, data)

@@ -200,13 +200,16 @@ func (t *Table) fastForward(ctx context.Context, branch string) error {
 	if err := main.takeOver(ctx, b); err != nil {
 		return err
 	}
+	if err := main.writeHints(ctx); err != nil {
+		return err
+	}
 	_, err = main.reloadSchema(ctx, true)
 	return err
 }
 
-// cutFrom removes the hint, the snapshots and tags from a snapshot on and the
-// schemas from its schema on, the newest first, so that what is left is whole
-// at any moment.
+// cutFrom removes the hint, the snapshots, long-lived changelogs and tags from a
+// snapshot on and the schemas from its schema on, the newest first, so that what
+// is left is whole at any moment.
 func (t *Table) cutFrom(ctx context.Context, first *Snapshot) error {
 	var gone []string
 	ids, err := t.SnapshotIDs(ctx)
@@ -216,6 +219,14 @@ func (t *Table) cutFrom(ctx context.Context, first *Snapshot) error {
 	for _, id := range slices.Backward(ids) {
 		if id >= first.ID {
 			gone = append(gone, t.SnapshotPath(id))
+		}
+	}
+	if ids, err = t.ChangelogIDs(ctx); err != nil {
+		return err
+	}
+	for _, id := range slices.Backward(ids) {
+		if id >= first.ID {
+			gone = append(gone, t.ChangelogPath(id))
 		}
 	}
 	tags, err := t.Tags(ctx)
@@ -243,6 +254,22 @@ func (t *Table) cutFrom(ctx context.Context, first *Snapshot) error {
 		}
 	}
 	return nil
+}
+
+// writeHints says which snapshots and long-lived changelogs are the oldest and the
+// newest, by listing.
+func (t *Table) writeHints(ctx context.Context) error {
+	if err := t.UpdateChangelogHints(ctx); err != nil {
+		return err
+	}
+	ids, err := t.SnapshotIDs(ctx)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	if err := t.WriteEarliestHint(ctx, ids[0], false); err != nil {
+		return err
+	}
+	return t.WriteLatestHint(ctx, ids[len(ids)-1])
 }
 
 // takeOver copies schemas, snapshots in ascending order and tags of a branch.

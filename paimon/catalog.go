@@ -236,6 +236,14 @@ func createTableAt(ctx context.Context, store objstore.Store, path string, s *Sc
 	if ok {
 		return ErrTableExists
 	}
+	// A new table in such a folder would begin with the rows of the old one.
+	old, err := listVersions(ctx, store, path+"/snapshot", "snapshot-")
+	if err != nil {
+		return err
+	}
+	if len(old) > 0 {
+		return fmt.Errorf("folder %s has %d snapshots of a table whose schema is gone: delete the folder first", path, len(old))
+	}
 	data, err := s.Marshal()
 	if err != nil {
 		return err

@@ -81,6 +81,14 @@ func TestCatalog(t *testing.T) {
 	require.ErrorIs(t, c.DropTable(ctx, "b.u"), ErrTableNotFound)
 }
 
+func TestCreateInAFolderWithOldSnapshots(t *testing.T) {
+	catalog, table := newTestTable(t, newClock(), kvSpec())
+	putSnapshot(t, table, 1, 1)
+	require.NoError(t, table.Store.DeleteDir(t.Context(), table.Path+"/schema"))
+	_, err := catalog.CreateTable(t.Context(), "db.t", kvSpec())
+	require.ErrorContains(t, err, "delete the folder first")
+}
+
 func TestTableWithoutFirstSchemaExists(t *testing.T) {
 	catalog, table := newTestTable(t, newClock(), kvSpec())
 	ctx := t.Context()

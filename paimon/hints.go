@@ -194,23 +194,24 @@ func (t *Table) WriteEarliestHint(ctx context.Context, id int64, ifMissing bool)
 	return files.writeHint(ctx, hintEarliest, id)
 }
 
-// WriteChangelogHints says which long-lived changelogs are the oldest and the
-// newest.
-func (t *Table) WriteChangelogHints(ctx context.Context, earliest, latest int64) error {
+// UpdateChangelogHints makes the hints of the long-lived changelogs say what
+// there is, or removes them if nothing is.
+func (t *Table) UpdateChangelogHints(ctx context.Context) error {
 	files := t.changelogFiles()
-	if err := files.writeHint(ctx, hintLatest, latest); err != nil {
+	ids, err := files.list(ctx)
+	if err != nil {
 		return err
 	}
-	return files.writeHint(ctx, hintEarliest, earliest)
-}
-
-// DeleteChangelogHints removes the hints when no long-lived changelog is left.
-func (t *Table) DeleteChangelogHints(ctx context.Context) error {
-	files := t.changelogFiles()
-	for _, name := range []string{hintLatest, hintEarliest} {
-		if err := t.Store.Delete(ctx, files.dir+"/"+name); err != nil {
-			return fmt.Errorf("delete %s/%s: %w", files.dir, name, err)
+	if len(ids) == 0 {
+		for _, name := range []string{hintLatest, hintEarliest} {
+			if err := t.Store.Delete(ctx, files.dir+"/"+name); err != nil {
+				return fmt.Errorf("delete %s/%s: %w", files.dir, name, err)
+			}
 		}
+		return nil
 	}
-	return nil
+	if err := files.writeHint(ctx, hintLatest, ids[len(ids)-1]); err != nil {
+		return err
+	}
+	return files.writeHint(ctx, hintEarliest, ids[0])
 }

@@ -252,12 +252,22 @@ func TestBranches(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, consumers)
 
+	for id := int64(1); id <= 3; id++ { // as if main had expired some of its own
+		require.NoError(t, table.copyMetadata(ctx, table.SnapshotPath(id), table.ChangelogPath(id)))
+	}
 	putHint(t, table, hintLatest, "3")
+	putHint(t, table, hintEarliest, "3")
 	require.NoError(t, table.FastForward(ctx, "b"))
+	requireSameFile(t, table, table.snapshotFiles().dir+"/"+hintLatest, []byte("4"))
+	requireSameFile(t, table, table.snapshotFiles().dir+"/"+hintEarliest, []byte("1"))
 	require.Equal(t, "7", table.Schema().Options["num-levels"])
 	ids, err := table.SnapshotIDs(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []int64{1, 2, 3, 4}, ids)
+	ids, err = table.ChangelogIDs(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []int64{1}, ids, "later ones are of another history")
+	requireSameFile(t, table, table.changelogFiles().dir+"/"+hintLatest, []byte("1"))
 	s, err = table.LatestSnapshot(ctx)
 	require.NoError(t, err)
 	require.EqualValues(t, 34, s.TimeMillis)

@@ -12,6 +12,9 @@ var (
 	// is, as the end of a batch or bounded job leaves it. Another user name is
 	// needed.
 	ErrIdentifiers = errors.New("commit user has used up its commit identifiers: choose another user")
+	// ErrTableReplaced: the table was dropped and created again since it was
+	// opened. It must be opened anew.
+	ErrTableReplaced = errors.New("table was dropped and created again: open it anew")
 )
 
 // UnsupportedError says that a table cannot be written because of something that

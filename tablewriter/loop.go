@@ -33,6 +33,9 @@ func (w *Writer) run(ctx context.Context) {
 			err = &FailedError{Err: failure}
 			break
 		}
+		if w.opts.Overwrite != nil {
+			break // one commit is all there is
+		}
 	}
 	w.end(err)
 	w.cancel() // what a shard still does is of no use
@@ -70,13 +73,14 @@ func (w *Writer) cutGroup() (g *group, wait time.Duration, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g = w.open
-	if g.batches == 0 {
-		if w.closing {
-			return nil, 0, ErrClosed
-		}
+	overwrite := w.opts.Overwrite != nil
+	switch {
+	case w.closing && g.batches == 0 && !overwrite:
+		return nil, 0, ErrClosed
+	case w.closing, g.forced, w.full(g):
+	case g.batches == 0, overwrite:
 		return nil, 0, nil
-	}
-	if !w.closing && !g.forced && !w.full(g) {
+	default:
 		if wait = time.Until(g.deadline); wait > 0 {
 			return nil, wait, nil
 		}
@@ -98,20 +102,23 @@ func (w *Writer) commit(ctx context.Context, g *group) error {
 		return err
 	}
 	positions := merged(w.positions, g.positions)
-	if !g.hasContent() {
+	if !g.hasContent() && w.opts.Overwrite == nil {
 		w.answer(g, nil, positions)
 		return nil
 	}
 	snap, err := w.commitRequest(ctx, commit.Request{
 		User: w.user, NewUser: w.newUser, Identifier: w.identifier, Messages: messages, Properties: properties(w.session, positions),
+		Overwrite: w.opts.Overwrite, IgnoreEmpty: !g.hasContent(),
 	})
 	if err != nil {
 		return err
 	}
-	w.seqs.committed(snap.ID)
-	w.counters.committed(g, time.Since(begin))
-	if w.opts.OnCommit != nil {
-		w.opts.OnCommit(snap)
+	if snap != nil {
+		w.seqs.committed(snap.ID)
+		w.counters.committed(g, time.Since(begin))
+		if w.opts.OnCommit != nil {
+			w.opts.OnCommit(snap)
+		}
 	}
 	w.answer(g, snap, positions)
 	return nil
@@ -189,10 +196,14 @@ func finalError(err error) error {
 	return nil
 }
 
-// own returns the snapshot of a commit that is this writer's: one that was found
+// own returns the snapshot of a commit, nil if there was nothing to overwrite. It
+// makes sure that the snapshot is this writer's: one that was found
 // with the same user and identifier may be that of another writer.
 func (w *Writer) own(req commit.Request, result *commit.Result) (*paimon.Snapshot, error) {
 	snap := result.Last()
+	if snap == nil && w.opts.Overwrite != nil {
+		return nil, nil // of partitions with new rows, and there are none
+	}
 	if snap == nil {
 		return nil, errors.New("commit made no snapshot")
 	}

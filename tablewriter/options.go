@@ -31,6 +31,12 @@ type Options struct {
 	// BatchBytesMax bounds a batch; 1 GiB if 0.
 	BatchBytesMax int64
 
+	// Overwrite makes the writer replace what is in the table, or in some of its
+	// partitions (format section 4.8): all that is written until the first Commit
+	// or Close becomes one OVERWRITE snapshot, and then the writer is closed.
+	// Rows may get another number of buckets that way. There is no changelog.
+	Overwrite *commit.Overwrite
+
 	// Shards is the number of goroutines that sort and encode; the number of
 	// processors (GOMAXPROCS) if 0. There are never more than buckets.
 	Shards int

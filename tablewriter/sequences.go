@@ -21,7 +21,7 @@ const deltasMax = 100
 type sequences struct {
 	table   *paimon.Table
 	buckets int
-	counted bool // append tables without buckets number from 0 each time
+	counted bool // false: numbers begin at 0 each time, and no bucket count has to fit
 	byProp  bool // the snapshot property counts too
 	session string
 
@@ -44,9 +44,6 @@ func newSequences(t *paimon.Table, h *shape, session string) *sequences {
 // others have committed is known if fresh is asked for, and that no partition
 // has files of another number of buckets.
 func (s *sequences) admit(ctx context.Context, portions []portion, fresh bool) error {
-	if !s.counted {
-		return nil
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if fresh || !s.loaded {
@@ -107,12 +104,17 @@ func (s *sequences) committed(id int64) {
 // refresh catches up with the newest snapshot.
 func (s *sequences) refresh(ctx context.Context) error {
 	latest, err := s.table.LatestID(ctx)
-	if errors.Is(err, paimon.ErrNoSnapshot) {
-		s.loaded, s.snapshot = true, 0
-		return nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, paimon.ErrNoSnapshot) {
 		return err
+	}
+	if latest < s.snapshot {
+		if err := s.checkIdentity(ctx); err != nil {
+			return err
+		}
+	}
+	if latest == 0 || !s.counted {
+		s.loaded, s.snapshot = true, latest
+		return nil
 	}
 	if s.loaded && latest == s.snapshot {
 		return nil
@@ -124,6 +126,16 @@ func (s *sequences) refresh(ctx context.Context) error {
 		}
 	}
 	return s.load(ctx)
+}
+
+// checkIdentity makes sure that the table is still the one that was opened, when
+// snapshots that were there are not any more: it may have been rolled back.
+func (s *sequences) checkIdentity(ctx context.Context) error {
+	now, err := s.table.CurrentIdentity(ctx)
+	if err == nil && now != s.table.Identity() {
+		return ErrTableReplaced
+	}
+	return err
 }
 
 // follow reads what others added since. It is not done if it cannot be told that

@@ -222,8 +222,9 @@ func openWriter(t testing.TB, table *paimon.Table, o Options) *Writer {
 	w, err := Open(t.Context(), table, o)
 	require.NoError(t, err)
 	t.Cleanup(func() {
-		// t.Context is done by now: what the test did not commit is dropped.
-		w.Close(t.Context()) //nolint:errcheck // tests that care call Close themselves
+		// t.Context is done by now, so what the test did not commit is dropped;
+		// tests that care close by themselves.
+		_ = w.Close(t.Context())
 	})
 	return w
 }

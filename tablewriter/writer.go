@@ -14,7 +14,12 @@ import (
 	"sluice/paimon"
 	"sluice/paimon/commit"
 	"sluice/paimon/rowdata"
+	"sluice/producer"
 )
+
+// shardBytesMax bounds the write buffers of a shard, whatever write-buffer-size
+// says: offsets into a buffer have 32 bits.
+const shardBytesMax = 2 << 30
 
 // Writer writes one table. Its methods may be called by several goroutines.
 type Writer struct {
@@ -74,6 +79,11 @@ func Open(ctx context.Context, t *paimon.Table, o Options) (*Writer, error) {
 		return nil, fmt.Errorf("write table %s: %w", t.Path, err)
 	}
 	w.seqs = newSequences(t, h, w.session)
+	if o.Overwrite != nil {
+		// What is there goes, so it neither counts nor has to fit; and a commit
+		// that replaces has no changelog.
+		w.seqs.counted, h.producer = false, producer.None{}
+	}
 	if err := w.newShards(); err != nil {
 		return nil, fmt.Errorf("write table %s: %w", t.Path, err)
 	}
@@ -127,7 +137,7 @@ func (w *Writer) newShards() error {
 	if len(h.part) == 0 {
 		n = min(n, max(h.buckets, 1))
 	}
-	memory = max(memory/int64(n), 1<<10)
+	memory = min(max(memory/int64(n), 1<<10), shardBytesMax)
 	if spill.BytesMax > 0 {
 		spill.BytesMax = max(spill.BytesMax/int64(n), 1)
 	}
@@ -297,8 +307,10 @@ func (w *Writer) take(g *group, pos Position) error {
 	return nil
 }
 
+// full tells whether a group takes no more batches. That of an overwrite takes
+// all.
 func (w *Writer) full(g *group) bool {
-	return g.rows >= w.opts.CommitRows || g.bytes >= w.opts.CommitBytes
+	return w.opts.Overwrite == nil && (g.rows >= w.opts.CommitRows || g.bytes >= w.opts.CommitBytes)
 }
 
 // nudge lets the commit loop look.
@@ -314,7 +326,7 @@ func (w *Writer) nudge() {
 func (w *Writer) Commit(ctx context.Context) (snapshot int64, err error) {
 	w.mu.Lock()
 	g := w.open
-	if g.batches == 0 {
+	if g.batches == 0 && w.opts.Overwrite == nil {
 		g = w.committing
 	} else {
 		g.forced = true

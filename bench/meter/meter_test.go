@@ -34,9 +34,9 @@ func TestMemory(t *testing.T) {
 		held[i] = byte(i)
 	}
 	require.Greater(t, LiveBytes(), before+60<<20)
-	if RSS() > 0 {
-		require.GreaterOrEqual(t, PeakRSS(), RSS())
-		require.Greater(t, RSS(), int64(60<<20))
+	if rss := RSS(); rss > 0 {
+		require.Greater(t, rss, int64(60<<20))
+		require.GreaterOrEqual(t, PeakRSS(), rss-1<<20) // the kernel's peak may lag behind
 	}
 	require.Equal(t, byte(5), held[5])
 }

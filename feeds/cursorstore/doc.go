@@ -1,15 +1,11 @@
-// Package cursorstore keeps the positions of named consumers durably, and tells
-// the table about them.
+// Package cursorstore makes the acknowledged positions of consumers durable.
 //
-// The exact cursor of a consumer is a small JSON object under the gateway's own
-// folder in the warehouse, .sluice/consumers/FEED/CONSUMER. Beside it the table
-// gets a consumer file of Paimon (format section 3.7) named sluice-FEED-CONSUMER,
-// whose next snapshot keeps what the consumer has not read from expiring, whoever
-// runs the expiry. The cursor is written first: if a crash comes in between, the
-// table keeps more than is needed, never less.
+// A position is stored twice: exactly, as the text of its cursor, in an object of
+// the gateway's own; and as nextSnapshot in the table's consumer file (format
+// section 3.7), so that the expiry of snapshots, ours or Paimon's, keeps what the
+// consumer has not read. The exact one is written first. A crash between the two
+// leaves a consumer file that keeps more than needed, which is harmless.
 //
-// A position only moves on: an older one that arrives late is answered with the
-// stored one. Within a process saves of one consumer are ordered; two gateways
-// that save for the same consumer at once may each win, which costs a consumer
-// rows that it sees again, and nothing else.
+// Acknowledgements of one consumer that arrive while one is being written are
+// written together, as the latest of them.
 package cursorstore

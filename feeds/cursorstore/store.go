@@ -15,188 +15,231 @@ import (
 	"sluice/paimon"
 )
 
-// Store is a [feeds.CursorStore] in a warehouse.
+// Store is a [feeds.CursorStore] in objects. It starts no goroutine.
 type Store struct {
 	store  objstore.Store
-	folder string
+	folder string // of all positions
 	tables map[string]func(context.Context) (*paimon.Table, error)
 	now    func() time.Time
 
-	mu     sync.Mutex
-	locks  map[string]*lock // of consumers being saved
-	pinned map[string]int64 // next snapshot in the table's consumer file, as far as known
+	mu    sync.Mutex
+	locks map[[2]string]*consumer // by feed and name; of those that are being saved
 }
 
 var _ feeds.CursorStore = (*Store)(nil)
 
-type lock struct {
-	sync.Mutex
-	users int
+// consumer is what the calls of Save that run for one consumer share. The store's
+// lock guards it.
+type consumer struct {
+	users   int           // calls
+	durable feeds.Cursor  // written by one of them
+	pending feeds.Cursor  // the latest that they want written; zero: none
+	writing chan struct{} // closed when the write that runs has ended; nil: none runs
 }
 
-// New returns a store below the folder of a warehouse. tables opens the table of
-// each feed.
-func New(store objstore.Store, warehouse string, tables map[string]func(context.Context) (*paimon.Table, error), now func() time.Time) *Store {
-	return &Store{
-		store: store, folder: objstore.JoinName(warehouse, ".sluice/consumers"), tables: tables, now: now,
-		locks: map[string]*lock{}, pinned: map[string]int64{},
-	}
+// writeTimeout bounds the writing of one position.
+const writeTimeout = 30 * time.Second
+
+// New returns a store that keeps positions below root, in .sluice/consumers, and
+// consumer files in the tables of the feeds, by name. It has no consumers of other
+// feeds.
+func New(store objstore.Store, root string, tables map[string]func(context.Context) (*paimon.Table, error), now func() time.Time) *Store {
+	return &Store{store: store, folder: objstore.JoinName(root, ".sluice/consumers"), tables: tables, now: now, locks: map[[2]string]*consumer{}}
 }
 
-// document is what is stored of a consumer.
-type document struct {
-	Cursor     string `json:"cursor"`
-	Snapshot   int64  `json:"snapshot"` // for people: the cursor says it too
-	TimeMillis int64  `json:"timeMillis"`
+// record is the content of an object.
+type record struct {
+	Cursor   string    `json:"cursor"`
+	Snapshot int64     `json:"snapshot"` // for people: the one that the cursor names
+	Time     time.Time `json:"time"`     // when it was acknowledged
 }
 
-// name returns the object of a consumer. Feeds have dots and may have anything
-// else in their names, so they are escaped.
-func (s *Store) name(feed, consumer string) string {
-	return s.folder + "/" + url.PathEscape(feed) + "/" + url.PathEscape(consumer)
+// recordBytesMax bounds an object.
+const recordBytesMax = 4 << 10
+
+func (s *Store) feedFolder(feed string) string { return s.folder + "/" + url.PathEscape(feed) }
+
+func (s *Store) object(feed, consumer string) string { return s.feedFolder(feed) + "/" + consumer }
+
+// ConsumerID returns the id of the consumer file of a feed's consumer: with the
+// feed's name, so that two feeds of one table do not share a file.
+func ConsumerID(feed, consumer string) string {
+	return "sluice-" + strings.ReplaceAll(url.PathEscape(feed), "%", "=") + "-" + consumer
 }
 
-// Load implements [feeds.CursorStore].
+// Load returns a consumer's position, the zero cursor if there is none.
 func (s *Store) Load(ctx context.Context, feed, consumer string) (feeds.Cursor, error) {
-	data, err := objstore.ReadAll(ctx, s.store, s.name(feed, consumer))
+	if err := feeds.CheckConsumer(consumer); err != nil {
+		return feeds.Cursor{}, err
+	}
+	object := s.object(feed, consumer)
+	b, err := objstore.ReadAllMax(ctx, s.store, object, recordBytesMax)
 	if errors.Is(err, objstore.ErrNotExist) {
 		return feeds.Cursor{}, nil
 	}
 	if err != nil {
-		return feeds.Cursor{}, fmt.Errorf("consumer %s of feed %s: %w", consumer, feed, err)
+		return feeds.Cursor{}, fmt.Errorf("position %s: %w", object, err)
 	}
-	var d document
-	if err := json.Unmarshal(data, &d); err != nil {
-		return feeds.Cursor{}, fmt.Errorf("consumer %s of feed %s: file %s: %w", consumer, feed, s.name(feed, consumer), err)
+	var r record
+	if err := json.Unmarshal(b, &r); err != nil {
+		return feeds.Cursor{}, fmt.Errorf("position %s: %w", object, err)
 	}
-	c, err := feeds.ParseCursor(d.Cursor)
+	c, err := feeds.ParseCursor(r.Cursor)
 	if err != nil {
-		return feeds.Cursor{}, fmt.Errorf("consumer %s of feed %s: file %s: %w", consumer, feed, s.name(feed, consumer), err)
+		return feeds.Cursor{}, fmt.Errorf("position %s: %w", object, err)
 	}
 	return c, nil
 }
 
-// acquire locks a consumer among the callers of this process.
-func (s *Store) acquire(key string) (release func()) {
-	s.mu.Lock()
-	l := s.locks[key]
-	if l == nil {
-		l = &lock{}
-		s.locks[key] = l
-	}
-	l.users++
-	s.mu.Unlock()
-	l.Lock()
-	return func() {
-		l.Unlock()
-		s.mu.Lock()
-		if l.users--; l.users == 0 {
-			delete(s.locks, key)
-		}
-		s.mu.Unlock()
-	}
-}
-
-// Save implements [feeds.CursorStore].
-func (s *Store) Save(ctx context.Context, feed, consumer string, c feeds.Cursor) (feeds.Cursor, error) {
-	name := s.name(feed, consumer)
-	defer s.acquire(name)()
-	stored, err := s.Load(ctx, feed, consumer)
-	if err != nil {
+// Save stores a position unless a later one is stored, and returns the stored one.
+// It is durable on return, in both places. It returns a [*feeds.NotFoundError] for
+// a feed that the store does not know.
+func (s *Store) Save(ctx context.Context, feed, name string, c feeds.Cursor) (feeds.Cursor, error) {
+	if err := feeds.CheckConsumer(name); err != nil {
 		return feeds.Cursor{}, err
 	}
-	later := c
-	if !stored.IsZero() {
-		later = feeds.Later(stored, c)
+	open := s.tables[feed]
+	if open == nil {
+		return feeds.Cursor{}, &feeds.NotFoundError{Kind: "feed", Name: feed}
 	}
-	if later != stored {
-		data, err := json.Marshal(document{Cursor: later.String(), Snapshot: later.Snapshot, TimeMillis: s.now().UnixMilli()})
+	if c.IsZero() {
+		return feeds.Cursor{}, &feeds.CursorInvalidError{Reason: "it is empty"}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.enter(feed, name)
+	defer s.leave(feed, name, e)
+	for {
+		if !e.durable.IsZero() && feeds.Later(e.durable, c) == e.durable {
+			return e.durable, nil
+		}
+		e.pending = feeds.Later(e.pending, c)
+		if e.writing == nil {
+			return s.lead(ctx, feed, name, e, open)
+		}
+		writing := e.writing
+		s.mu.Unlock()
+		var err error
+		select {
+		case <-writing:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		s.mu.Lock()
 		if err != nil {
 			return feeds.Cursor{}, err
 		}
-		if err := s.store.Put(ctx, name, data); err != nil {
-			return feeds.Cursor{}, fmt.Errorf("store consumer %s of feed %s: %w", consumer, feed, err)
+	}
+}
+
+func (s *Store) enter(feed, name string) *consumer {
+	key := [2]string{feed, name}
+	e := s.locks[key]
+	if e == nil {
+		e = &consumer{}
+		s.locks[key] = e
+	}
+	e.users++
+	return e
+}
+
+func (s *Store) leave(feed, name string, e *consumer) {
+	if e.users--; e.users == 0 {
+		delete(s.locks, [2]string{feed, name})
+	}
+}
+
+// lead writes what all waiting calls want. The store is locked, but not while it
+// writes.
+func (s *Store) lead(ctx context.Context, feed, name string, e *consumer, open func(context.Context) (*paimon.Table, error)) (feeds.Cursor, error) {
+	todo := e.pending
+	e.pending, e.writing = feeds.Cursor{}, make(chan struct{})
+	s.mu.Unlock()
+	// Others wait for this write: it does not end with the caller's context.
+	run, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
+	stored, err := s.write(run, feed, name, todo, open)
+	cancel()
+	s.mu.Lock()
+	if err == nil {
+		e.durable = stored
+	}
+	close(e.writing)
+	e.writing = nil
+	return stored, err
+}
+
+// write makes a position durable, unless the object has a later one: another
+// gateway may serve the consumer too.
+func (s *Store) write(ctx context.Context, feed, name string, c feeds.Cursor, open func(context.Context) (*paimon.Table, error)) (feeds.Cursor, error) {
+	stored, err := s.Load(ctx, feed, name)
+	if err != nil {
+		return feeds.Cursor{}, err
+	}
+	object := s.object(feed, name)
+	if c = feeds.Later(stored, c); c != stored {
+		b, err := json.Marshal(record{Cursor: c.String(), Snapshot: c.Snapshot, Time: s.now().UTC()})
+		if err != nil {
+			return feeds.Cursor{}, fmt.Errorf("position %s: %w", object, err)
+		}
+		if err := s.store.Put(ctx, object, b); err != nil {
+			return feeds.Cursor{}, fmt.Errorf("position %s: %w", object, err)
 		}
 	}
-	return later, s.pin(ctx, feed, consumer, later.Snapshot)
-}
-
-// consumerID names the table's consumer file.
-func consumerID(feed, consumer string) string {
-	return "sluice-" + strings.ReplaceAll(url.PathEscape(feed)+"-"+url.PathEscape(consumer), "%", "=")
-}
-
-// pin tells the table which snapshot is needed next.
-func (s *Store) pin(ctx context.Context, feed, consumer string, next int64) error {
-	id := consumerID(feed, consumer)
-	s.mu.Lock()
-	known := s.pinned[id]
-	s.mu.Unlock()
-	if known == next {
-		return nil
-	}
-	t, err := s.table(ctx, feed)
+	// Also if the position is the stored one: a crash may have come before this, and
+	// expiry looks at how old the file is.
+	table, err := open(ctx)
 	if err != nil {
-		return err
+		return feeds.Cursor{}, err
 	}
-	if err := t.SetConsumer(ctx, id, next); err != nil {
-		return fmt.Errorf("consumer file of %s: %w", consumer, err)
+	if err := table.SetConsumer(ctx, ConsumerID(feed, name), c.Snapshot); err != nil {
+		return feeds.Cursor{}, err
 	}
-	s.mu.Lock()
-	s.pinned[id] = next
-	s.mu.Unlock()
-	return nil
+	return c, nil
 }
 
-func (s *Store) table(ctx context.Context, feed string) (*paimon.Table, error) {
-	open := s.tables[feed]
-	if open == nil {
-		return nil, &feeds.NotFoundError{Kind: "feed", Name: feed}
-	}
-	return open(ctx)
-}
-
-// List implements [feeds.CursorStore].
+// List returns the positions of all consumers of a feed, by name.
 func (s *Store) List(ctx context.Context, feed string) (map[string]feeds.Cursor, error) {
-	objects, _, err := s.store.ListDir(ctx, s.folder+"/"+url.PathEscape(feed))
-	if err != nil {
-		return nil, fmt.Errorf("consumers of feed %s: %w", feed, err)
-	}
 	all := map[string]feeds.Cursor{}
-	for _, o := range objects {
-		_, base := objstore.SplitName(o.Name)
-		consumer, err := url.PathUnescape(base)
-		if err != nil {
+	infos, _, err := s.store.ListDir(ctx, s.feedFolder(feed))
+	if errors.Is(err, objstore.ErrNotExist) {
+		return all, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("positions of feed %s: %w", feed, err)
+	}
+	for _, info := range infos {
+		_, name := objstore.SplitName(info.Name)
+		if feeds.CheckConsumer(name) != nil {
 			continue // not one of ours
 		}
-		c, err := s.Load(ctx, feed, consumer)
+		c, err := s.Load(ctx, feed, name)
 		if err != nil {
 			return nil, err
 		}
 		if !c.IsZero() {
-			all[consumer] = c
+			all[name] = c
 		}
 	}
 	return all, nil
 }
 
-// Delete implements [feeds.CursorStore].
-func (s *Store) Delete(ctx context.Context, feed, consumer string) error {
-	name := s.name(feed, consumer)
-	defer s.acquire(name)()
-	if err := s.store.Delete(ctx, name); err != nil {
-		return fmt.Errorf("forget consumer %s of feed %s: %w", consumer, feed, err)
+// Delete forgets a consumer, in both places. It is no error if there is none.
+func (s *Store) Delete(ctx context.Context, feed, name string) error {
+	if err := feeds.CheckConsumer(name); err != nil {
+		return err
 	}
-	t, err := s.table(ctx, feed)
+	open := s.tables[feed]
+	if open == nil {
+		return &feeds.NotFoundError{Kind: "feed", Name: feed}
+	}
+	// The position goes first: a consumer file that is left keeps too much, one that
+	// is missing too little.
+	if err := s.store.Delete(ctx, s.object(feed, name)); err != nil {
+		return fmt.Errorf("position %s: %w", s.object(feed, name), err)
+	}
+	table, err := open(ctx)
 	if err != nil {
 		return err
 	}
-	id := consumerID(feed, consumer)
-	s.mu.Lock()
-	delete(s.pinned, id)
-	s.mu.Unlock()
-	if err := t.DeleteConsumer(ctx, id); err != nil && !errors.Is(err, paimon.ErrConsumerNotFound) {
-		return fmt.Errorf("consumer file of %s: %w", consumer, err)
-	}
-	return nil
+	return table.DeleteConsumer(ctx, ConsumerID(feed, name))
 }

@@ -22,7 +22,7 @@ func (f *table) verify() {
 // problems returns what the audit finds.
 func (f *table) problems() []string {
 	f.Helper()
-	lines, err := java.Run("verify", f.dir, "--quiet")
+	lines, err := timed("verify", f.dir, "--quiet")
 	var failed *oracle.Error
 	if err != nil && !(errors.As(err, &failed) && failed.Exit == 1) {
 		f.Fatal(err)

@@ -26,6 +26,9 @@ func run(m *testing.M) int {
 		return 1
 	}
 	code := m.Run()
+	for k, v := range spent {
+		fmt.Println(k, v.n, v.t)
+	}
 	if err := java.Close(); err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		return 1

@@ -72,7 +72,7 @@ func (f *table) file(name string, content any) string {
 // java gives Java a command that must succeed.
 func (f *table) java(args ...string) []string {
 	f.Helper()
-	lines, err := java.Run(args...)
+	lines, err := timed(args...)
 	require.NoError(f, err)
 	return lines
 }

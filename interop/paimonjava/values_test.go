@@ -199,9 +199,13 @@ func (r *values) nested(t *rowdata.Type) any {
 		if t.Root == rowdata.Vec {
 			n = t.Length
 		}
+		elem := t.Elem
+		if t.Root == rowdata.Vec {
+			elem = elem.AsNotNull() // a vector has no NULL
+		}
 		list := make([]any, n)
 		for i := range list {
-			list[i] = r.of(t.Elem)
+			list[i] = r.of(elem)
 		}
 		return list
 	}

@@ -7,8 +7,12 @@ import (
 	"sluice/paimon/rowdata"
 )
 
-// batchRowsDefault keeps a batch of usual rows within a processor's cache.
-const batchRowsDefault = 4096
+// Defaults that keep a batch of usual rows within a processor's cache, and one of
+// large rows within bounds.
+const (
+	batchRowsDefault  = 4096
+	batchBytesDefault = 16 << 20
+)
 
 // streakMin is how often a source must win in a row before the merge looks for
 // a stretch to copy whole: interleaved runs are merged fastest record by record.
@@ -18,6 +22,9 @@ const streakMin = 2
 type Options struct {
 	// BatchRows is how many records Next returns at most; 4096 if 0.
 	BatchRows int
+	// BatchBytes is how many bytes they take at most, but for a single record and
+	// as far as the sources' batches tell: 16 MiB if 0.
+	BatchBytes int
 	// DropDeletes leaves out results of kind -U and -D, as the last step of a
 	// merge on read does.
 	DropDeletes bool
@@ -42,6 +49,7 @@ type Iter struct {
 	group     group
 	stretches []Stretch // what follows in dst, not copied yet
 	rows      int       // in stretches
+	limit     int       // rows of a batch, by either bound
 	batches   []*rowdata.KeyValues
 	gatherer  Gatherer
 	begun     bool
@@ -55,6 +63,7 @@ type cursor struct {
 	prefix []uint64
 	exact  bool // equal prefixes mean equal keys
 	pos, n int
+	size   int // bytes of a record of the batch, on average
 	done   bool
 }
 
@@ -84,6 +93,9 @@ type group struct {
 func NewIter(sources []Source, key *rowdata.Comparer, seqFields []int, desc bool, fn Function, o Options) *Iter {
 	if o.BatchRows <= 0 {
 		o.BatchRows = batchRowsDefault
+	}
+	if o.BatchBytes <= 0 {
+		o.BatchBytes = batchBytesDefault
 	}
 	return &Iter{sources: sources, key: key, order: Order{Fields: seqFields, Descending: desc}, fn: fn, opts: o}
 }
@@ -122,7 +134,7 @@ func (it *Iter) fill(dst *rowdata.KeyValues) error {
 		}
 	}
 	streak := 0
-	for dst.N+it.rows < it.opts.BatchRows {
+	for dst.N+it.rows < it.limit {
 		s := it.win
 		c := &it.cur[s]
 		if c.done {
@@ -133,7 +145,7 @@ func (it *Iter) fill(dst *rowdata.KeyValues) error {
 		it.take(s, c)
 		c.pos++
 		if streak++; streak > streakMin && c.pos < c.n {
-			it.runAhead(s, c, it.opts.BatchRows-dst.N-it.rows)
+			it.runAhead(s, c, it.limit-dst.N-it.rows)
 		}
 		if c.pos < c.n {
 			it.head[s] = c.prefix[c.pos]
@@ -225,7 +237,18 @@ func (it *Iter) load(s int32) error {
 	}
 	c.prefix, c.exact = it.key.Prefixes(c.prefix[:0], &c.kv.Batch)
 	it.head[s] = c.prefix[0]
+	c.size = c.kv.MemSize() / c.n
+	it.bound()
 	return nil
+}
+
+// bound finds out how many records a batch may have now.
+func (it *Iter) bound() {
+	largest := 1
+	for i := range it.cur {
+		largest = max(largest, it.cur[i].size)
+	}
+	it.limit = min(it.opts.BatchRows, max(1, it.opts.BatchBytes/largest))
 }
 
 // refill copies what is still wanted of the batch of source s, then reads on.

@@ -284,6 +284,20 @@ func TestIterLoneRecordBypassesFunction(t *testing.T) {
 	require.Equal(t, "[-D a f=- seq=1 ]", fmt.Sprint(got), "a lone delete stays, two of a key leave nothing")
 }
 
+// TestIterBatchBytes: large records make small batches.
+func TestIterBatchBytes(t *testing.T) {
+	var a, b []rec
+	for i := range 40 {
+		a = append(a, rec{key: fmt.Sprintf("%03d", 2*i), val: string(make([]byte, 10_000))})
+		b = append(b, rec{key: fmt.Sprintf("%03d", 2*i+1), val: "small"})
+	}
+	sources := []Source{&sliceSource{kv: batchOf(a), size: 10}, &sliceSource{kv: batchOf(b), size: 10}}
+	it := NewIter(sources, rowdata.NewComparer([]int{0}), nil, false, Deduplicate{}, Options{BatchBytes: 50_000})
+	require.Len(t, drain(t, it, 5), 80)
+	it = NewIter([]Source{&sliceSource{kv: batchOf(a), size: 10}}, rowdata.NewComparer([]int{0}), nil, false, Deduplicate{}, Options{BatchBytes: 5})
+	require.Len(t, drain(t, it, 1), 40)
+}
+
 func TestIterSourceError(t *testing.T) {
 	boom := errors.New("boom")
 	for _, n := range []int{1, 2, 3} {

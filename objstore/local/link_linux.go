@@ -17,3 +17,13 @@ func linkNew(from, to string) error {
 	}
 	return err
 }
+
+// tryLock locks a file for this open file alone, if nobody else has.
+func tryLock(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
+
+// hasLinks tells whether the file has another name: that of a backup, which must
+// not change.
+func hasLinks(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	return !ok || st.Nlink != 1
+}

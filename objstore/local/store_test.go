@@ -156,8 +156,7 @@ func TestTemporaryFiles(t *testing.T) {
 }
 
 // TestHintsOfSeveralStores has goroutines with stores of their own, like
-// processes, replace one hint: it always holds one of the contents, and no
-// other file is left.
+// processes, replace one hint: it always holds one of the contents.
 func TestHintsOfSeveralStores(t *testing.T) {
 	ctx := t.Context()
 	root := t.TempDir()
@@ -194,6 +193,22 @@ func TestHintsOfSeveralStores(t *testing.T) {
 	entries, err := os.ReadDir(filepath.Join(root, "t"))
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
+}
+
+// TestHintsLeaveBackupsAlone keeps the hint under a second name, as backups by
+// hard links do.
+func TestHintsLeaveBackupsAlone(t *testing.T) {
+	ctx := t.Context()
+	root := t.TempDir()
+	s := New(root, Options{NoSync: true})
+	require.NoError(t, s.PutHint(ctx, "LATEST", []byte("1")))
+	require.NoError(t, os.Link(filepath.Join(root, "LATEST"), filepath.Join(root, "backup")))
+	require.NoError(t, s.PutHint(ctx, "LATEST", []byte("2")))
+	for name, want := range map[string]string{"LATEST": "2", "backup": "1"} {
+		data, err := objstore.ReadAll(ctx, s, name)
+		require.NoError(t, err)
+		require.Equal(t, want, string(data))
+	}
 }
 
 func TestLongestFileName(t *testing.T) {

@@ -35,83 +35,151 @@ const (
 )
 
 // commitPart makes one snapshot. It tries until it wins or may not go on.
-func (c *Committer) commitPart(ctx context.Context, req *Request, changes *changes) (*paimon.Snapshot, error) {
-	p := &part{req: req, changes: changes}
+func (c *Committer) commitPart(ctx context.Context, p *part) (*paimon.Snapshot, error) {
 	started := c.o.Now()
-	var unknownErr *UnknownOutcomeError // of a try that may have succeeded
-	fail := func(err error) (*paimon.Snapshot, error) {
-		if unknownErr != nil {
-			return nil, &UnknownOutcomeError{Snapshot: unknownErr.Snapshot, Err: errors.Join(err, unknownErr.Err)}
-		}
-		if p.shared != nil && p.shared.written {
-			c.remove(ctx, p.shared.files)
-		}
-		return nil, err
-	}
-	for try := 0; ; try++ {
-		if try > 0 {
-			if err := c.pause(ctx, try-1, started); err != nil {
-				return fail(err)
+	for ; ; p.tries++ {
+		if p.tries > 0 {
+			if err := c.pause(ctx, p.tries-1, started); err != nil {
+				return nil, c.giveUp(ctx, p, err)
 			}
 			if err := c.refresh(ctx); err != nil {
-				return fail(err)
+				return nil, c.giveUp(ctx, p, err)
 			}
 		}
-		s, err := c.wonBefore(ctx, req, changes.kind)
-		if err != nil {
-			return fail(err)
-		}
-		if s != nil {
-			// Made by an earlier try, or by another committer of the same request.
-			if d := p.shared; d != nil && d.written && unknownErr == nil && s.DeltaManifestList != d.list.name {
-				c.remove(ctx, d.files)
-			}
-			return s, nil
+		s, err := c.wonBefore(ctx, p)
+		if s != nil || err != nil {
+			return s, err
 		}
 		planned := c.o.Now()
-		plan, err := c.plan(ctx, p)
+		plan, err := c.plan(ctx, p, true)
 		if err != nil {
 			var conflict *ConflictError
-			if before := c.head.id(); try == 0 && errors.As(err, &conflict) {
+			if before := c.head.id(); p.tries == 0 && errors.As(err, &conflict) {
 				// The head may be behind, as it is not looked at between two parts.
 				if err := c.refresh(ctx); err != nil {
-					return fail(err)
+					return nil, c.giveUp(ctx, p, err)
 				}
 				if c.head.id() != before {
 					continue
 				}
 			}
-			return fail(err)
+			return nil, c.giveUp(ctx, p, err)
 		}
 		staged, err := c.writeFiles(ctx, plan)
 		if err != nil {
-			return fail(err)
+			return nil, c.giveUp(ctx, p, err)
 		}
-		result, err := c.publish(ctx, plan, staged, planned)
-		staged.Discard()
-		switch result {
-		case won:
-			c.advance(ctx, plan)
+		result, err := c.publish(ctx, plan, staged[0], planned)
+		staged[0].Discard()
+		if result == won {
+			c.advance(ctx, plan, c.headAfter(plan), true)
 			return plan.snapshot, nil
-		case refused:
-			c.remove(ctx, plan.own)
-			return fail(err)
-		case lost:
-			c.remove(ctx, plan.own)
-			c.dropDelta(ctx, p, plan)
-			if c.o.Events.LostRace != nil {
-				c.o.Events.LostRace(plan.snapshot.ID)
-			}
-		case unknown:
-			unknownErr = &UnknownOutcomeError{Snapshot: plan.snapshot.ID, Err: err}
-			if c.o.Events.Unknown != nil {
-				c.o.Events.Unknown(plan.snapshot.ID, err)
-			}
-			if ctx.Err() != nil {
-				return nil, unknownErr
-			}
+		}
+		if err := c.settle(ctx, p, plan, result, err); err != nil {
+			return nil, err
 		}
 	}
+}
+
+// commitTogether makes the first try of two parts at once, which takes little
+// more time than one: all files are written together, then one snapshot is
+// created after the other. It returns how many of them are done. What is not is
+// left to commitPart.
+func (c *Committer) commitTogether(ctx context.Context, first, second *part) (snapshots []*paimon.Snapshot, err error) {
+	planned := c.o.Now()
+	before := c.head
+	plans := make([]*plan, 2)
+	if plans[0], err = c.plan(ctx, first, true); err != nil {
+		return nil, c.giveUp(ctx, first, err)
+	}
+	// The second plan follows a head that is not there yet: what it needs to know
+	// of the one before is read now.
+	if c.load(ctx, second) != nil {
+		return nil, nil
+	}
+	c.head = c.headAfter(plans[0])
+	heads := []*head{c.head, nil}
+	if plans[1], err = c.plan(ctx, second, false); err == nil {
+		heads[1] = c.headAfter(plans[1])
+	}
+	c.head = before
+	before.live = nil // it has gone on
+	if err != nil {
+		return nil, nil // commitPart finds out whether that is so
+	}
+	staged, err := c.writeFiles(ctx, plans...)
+	if err != nil {
+		return nil, c.giveUp(ctx, first, err)
+	}
+	defer func() {
+		for _, s := range staged {
+			s.Discard()
+		}
+	}()
+	for i, p := range []*part{first, second} {
+		result, err := c.publish(ctx, plans[i], staged[i], planned)
+		if result == won {
+			c.advance(ctx, plans[i], heads[i], i == 1)
+			snapshots = append(snapshots, plans[i].snapshot)
+			continue
+		}
+		if i == 0 { // the second one was never tried
+			c.remove(ctx, plans[1].own)
+			c.dropDelta(ctx, second, plans[1])
+		} else {
+			c.head.live = nil // the second one is in it already
+			c.writeHint(ctx, c.head.id())
+		}
+		p.tries++
+		return snapshots, c.settle(ctx, p, plans[i], result, err)
+	}
+	return snapshots, nil
+}
+
+// load reads what the plan of a part needs to know of the head.
+func (c *Committer) load(ctx context.Context, p *part) error {
+	if _, err := c.loadLive(ctx, p.changes.partitions()); err != nil {
+		return err
+	}
+	_, err := c.indexEntries(ctx)
+	return err
+}
+
+// settle does what follows a try that has not won. It returns an error if there
+// must not be another.
+func (c *Committer) settle(ctx context.Context, p *part, plan *plan, result outcome, err error) error {
+	switch result {
+	case lost:
+		c.remove(ctx, plan.own)
+		c.dropDelta(ctx, p, plan)
+		if c.o.Events.LostRace != nil {
+			c.o.Events.LostRace(plan.snapshot.ID)
+		}
+		return nil
+	case unknown:
+		p.unknown = &UnknownOutcomeError{Snapshot: plan.snapshot.ID, Err: err}
+		if c.o.Events.Unknown != nil {
+			c.o.Events.Unknown(plan.snapshot.ID, err)
+		}
+		if ctx.Err() != nil {
+			return p.unknown
+		}
+		return nil
+	}
+	c.remove(ctx, plan.own)
+	return c.giveUp(ctx, p, err)
+}
+
+// giveUp cleans up after a part that will not be tried again, and returns the
+// error that says so.
+func (c *Committer) giveUp(ctx context.Context, p *part, err error) error {
+	if p.unknown != nil { // a try may have succeeded
+		return &UnknownOutcomeError{Snapshot: p.unknown.Snapshot, Err: errors.Join(err, p.unknown.Err)}
+	}
+	if p.shared != nil && p.shared.written {
+		c.remove(ctx, p.shared.files)
+	}
+	return err
 }
 
 // dropDelta removes the delta of a try that lost, unless the next try uses it.
@@ -149,53 +217,62 @@ func (c *Committer) pause(ctx context.Context, retry int, started time.Time) err
 	return c.o.Wait(ctx, wait+c.o.Jitter(wait))
 }
 
-// wonBefore returns the snapshot of an earlier try that has succeeded after all.
-func (c *Committer) wonBefore(ctx context.Context, req *Request, kind paimon.CommitKind) (*paimon.Snapshot, error) {
-	same, err := c.committed(ctx, req, false)
+// wonBefore returns the snapshot of an earlier try that has succeeded after all,
+// or of another committer of the same request.
+func (c *Committer) wonBefore(ctx context.Context, p *part) (*paimon.Snapshot, error) {
+	same, err := c.committed(ctx, p.req, false)
 	if err != nil {
-		return nil, err
+		return nil, c.giveUp(ctx, p, err)
 	}
 	for _, s := range same {
-		if isCompact(s.CommitKind) == isCompact(kind) {
-			return s, nil
+		if isCompact(s.CommitKind) != isCompact(p.changes.kind) {
+			continue
 		}
+		if d := p.shared; d != nil && d.written && p.unknown == nil && s.DeltaManifestList != d.list.name {
+			c.remove(ctx, d.files)
+		}
+		return s, nil
 	}
 	return nil, nil
 }
 
-// writeFiles writes all metadata of a plan at once, and prepares the snapshot
-// meanwhile. After an error nothing of it is left.
-func (c *Committer) writeFiles(ctx context.Context, plan *plan) (objstore.Staged, error) {
-	var objects []objstore.Object
-	add := func(files []file) {
-		for _, f := range files {
-			objects = append(objects, objstore.Object{Name: c.table.ManifestPath(f.name), Data: f.data})
+// writeFiles writes all metadata of some plans at once, and prepares their
+// snapshots meanwhile. After an error nothing of it is left.
+func (c *Committer) writeFiles(ctx context.Context, plans ...*plan) ([]objstore.Staged, error) {
+	var fresh []file
+	for _, p := range plans {
+		fresh = append(fresh, p.own...)
+		if !p.delta.written {
+			fresh = append(fresh, p.delta.files...)
 		}
 	}
-	add(plan.own)
-	if !plan.delta.written {
-		add(plan.delta.files)
+	objects := make([]objstore.Object, len(fresh))
+	for i, f := range fresh {
+		objects[i] = objstore.Object{Name: c.table.ManifestPath(f.name), Data: f.data}
 	}
-	var staged objstore.Staged
-	var stageErr error
-	var wg sync.WaitGroup
-	wg.Go(func() { // ends before this function does
-		staged, stageErr = objstore.Stage(ctx, c.table.Store, c.table.SnapshotPath(plan.snapshot.ID), plan.content)
-	})
-	err := objstore.PutAll(ctx, c.table.Store, objects)
+	staged := make([]objstore.Staged, len(plans))
+	errs := make([]error, len(plans)+1)
+	var wg sync.WaitGroup // all of it ends before this function does
+	for i, p := range plans {
+		wg.Go(func() {
+			staged[i], errs[i] = objstore.Stage(ctx, c.table.Store, c.table.SnapshotPath(p.snapshot.ID), p.content)
+		})
+	}
+	errs[len(plans)] = objstore.PutAll(ctx, c.table.Store, objects)
 	wg.Wait()
-	if err == nil && stageErr == nil {
-		plan.delta.written = true
-		return staged, nil
+	if err := errors.Join(errs...); err != nil {
+		for _, s := range staged {
+			if s != nil {
+				s.Discard()
+			}
+		}
+		c.remove(ctx, fresh)
+		return nil, fmt.Errorf("write metadata of snapshot %d: %w", plans[0].snapshot.ID, err)
 	}
-	if stageErr == nil {
-		staged.Discard()
+	for _, p := range plans {
+		p.delta.written = true
 	}
-	c.remove(ctx, plan.own)
-	if !plan.delta.written {
-		c.remove(ctx, plan.delta.files)
-	}
-	return nil, fmt.Errorf("write metadata of snapshot %d: %w", plan.snapshot.ID, errors.Join(err, stageErr))
+	return staged, nil
 }
 
 // publish creates the snapshot. It is the commit.
@@ -229,21 +306,27 @@ func (c *Committer) publish(ctx context.Context, plan *plan, staged objstore.Sta
 	return unknown, errors.Join(fmt.Errorf("create snapshot %d: %w", plan.snapshot.ID, err), fmt.Errorf("read it back: %w", readErr))
 }
 
-// advance makes a snapshot that was just created the head, and writes the hint.
-func (c *Committer) advance(ctx context.Context, plan *plan) {
-	s := plan.snapshot
-	h := &head{snapshot: s, metas: plan.metas, live: c.head.live}
+// headAfter returns what the head is once the snapshot of a plan is there. The
+// live files of the head go over to it.
+func (c *Committer) headAfter(plan *plan) *head {
+	h := &head{snapshot: plan.snapshot, metas: plan.metas, live: c.head.live}
 	if h.live != nil {
 		h.live.apply(plan.delta.entries)
 	}
 	switch {
 	case plan.index != nil:
 		h.index, h.hasIndex = plan.index, true
-	case s.IndexManifest == nil:
+	case plan.snapshot.IndexManifest == nil:
 		h.hasIndex = true
 	default:
 		h.index, h.hasIndex = c.head.index, c.head.hasIndex
 	}
+	return h
+}
+
+// advance makes a snapshot that was just created the head, and writes the hint.
+func (c *Committer) advance(ctx context.Context, plan *plan, h *head, hint bool) {
+	s := plan.snapshot
 	c.head = h
 	c.past.add(s)
 	c.recent.keep(plan.delta.metas, plan.delta.entries)
@@ -256,16 +339,23 @@ func (c *Committer) advance(ctx context.Context, plan *plan) {
 	}
 	// The commit is done. What follows helps readers and the next commit, and must
 	// not turn it into a failure.
+	if hint {
+		c.writeHint(ctx, s.ID)
+	}
 	after, cancel := aftermath(ctx)
 	defer cancel()
-	name := c.table.SnapshotPath(s.ID)
-	dir, _ := objstore.SplitName(name)
-	hint := objstore.JoinName(dir, "LATEST")
-	if err := objstore.PutHint(after, c.table.Store, hint, strconv.AppendInt(nil, s.ID, 10)); err != nil && c.o.Events.HintFailed != nil {
-		c.o.Events.HintFailed(s.ID, err)
-	}
 	// If this fails, info matches no file, and the head is read anew next time.
-	h.info, _ = c.table.Store.Stat(after, name)
+	h.info, _ = c.table.Store.Stat(after, c.table.SnapshotPath(s.ID))
+}
+
+func (c *Committer) writeHint(ctx context.Context, id int64) {
+	after, cancel := aftermath(ctx)
+	defer cancel()
+	dir, _ := objstore.SplitName(c.table.SnapshotPath(id))
+	err := objstore.PutHint(after, c.table.Store, objstore.JoinName(dir, "LATEST"), strconv.AppendInt(nil, id, 10))
+	if err != nil && c.o.Events.HintFailed != nil {
+		c.o.Events.HintFailed(id, err)
+	}
 }
 
 // remove deletes metadata files that are certainly ours and certainly invisible.

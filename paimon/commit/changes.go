@@ -24,6 +24,20 @@ func (c *changes) empty() bool {
 	return len(c.entries) == 0 && len(c.changelog) == 0 && len(c.newIndex) == 0 && len(c.deletedIndex) == 0
 }
 
+// partitions returns the partitions that the changes touch.
+func (c *changes) partitions() map[string]struct{} {
+	partitions := map[string]struct{}{}
+	for i := range c.entries {
+		partitions[string(c.entries[i].Partition)] = struct{}{}
+	}
+	for _, list := range [][]manifest.IndexEntry{c.newIndex, c.deletedIndex} {
+		for i := range list {
+			partitions[string(list[i].Partition)] = struct{}{}
+		}
+	}
+	return partitions
+}
+
 // dependsOnBase tells whether the entries must be made anew for each try.
 func (c *changes) dependsOnBase(s *settings) bool {
 	return c.overwrite != nil || s.rowTracking || s.snapshotOrdering

@@ -119,14 +119,35 @@ func (c *Committer) commit(ctx context.Context, req *Request) (*Result, error) {
 			return result, err
 		}
 	}
-	for _, part := range parts {
-		s, err := c.commitPart(ctx, req, part)
-		if err != nil {
-			return result, err
+	return result, c.commitParts(ctx, req, parts, result)
+}
+
+// commitParts makes one snapshot of each of the changes.
+func (c *Committer) commitParts(ctx context.Context, req *Request, changes []*changes, result *Result) error {
+	parts := make([]*part, len(changes))
+	for i := range changes {
+		parts[i] = &part{req: req, changes: changes[i]}
+	}
+	var err error
+	if len(parts) == 2 {
+		var made []*paimon.Snapshot
+		made, err = c.commitTogether(ctx, parts[0], parts[1])
+		result.Snapshots = append(result.Snapshots, made...)
+		parts = parts[len(made):]
+	}
+	for ; err == nil && len(parts) > 0; parts = parts[1:] {
+		var s *paimon.Snapshot
+		if s, err = c.commitPart(ctx, parts[0]); err != nil {
+			break
 		}
 		result.Snapshots = append(result.Snapshots, s)
 	}
-	return result, nil
+	for i, p := range parts { // the first of them is the one that failed
+		if i > 0 && p.shared != nil && p.shared.written {
+			c.remove(ctx, p.shared.files)
+		}
+	}
+	return err
 }
 
 // parts returns what is still to be committed, given the snapshots that are

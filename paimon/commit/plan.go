@@ -48,11 +48,14 @@ type plan struct {
 type part struct {
 	req     *Request
 	changes *changes
-	shared  *delta // made once, if the changes do not depend on the base
+	shared  *delta               // made once, if the changes do not depend on the base
+	tries   int                  // that have not won
+	unknown *UnknownOutcomeError // of a try that may have succeeded
 }
 
-// plan makes the next try. It reads what it must and writes nothing.
-func (c *Committer) plan(ctx context.Context, p *part) (*plan, error) {
+// plan makes the next try. It reads what it must and writes nothing. merge: whether
+// manifests may be merged, which reads them.
+func (c *Committer) plan(ctx context.Context, p *part, merge bool) (*plan, error) {
 	h, s := c.head, c.set
 	id := h.id() + 1
 	entries, deletedIndex := p.changes.entries, p.changes.deletedIndex
@@ -75,8 +78,11 @@ func (c *Committer) plan(ctx context.Context, p *part) (*plan, error) {
 			return nil, err
 		}
 	}
-	if out.merged, err = c.mergeBase(ctx, h.metas, s); err != nil {
-		return nil, err
+	out.merged = &merged{metas: h.metas}
+	if merge {
+		if out.merged, err = c.mergeBase(ctx, h.metas, s); err != nil {
+			return nil, err
+		}
 	}
 	if out.delta, err = c.deltaOf(p, entries, id, s); err != nil {
 		return nil, err

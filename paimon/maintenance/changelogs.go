@@ -178,12 +178,5 @@ func deleteChangelogs(ctx context.Context, t *paimon.Table, expired []*paimon.Sn
 			return fmt.Errorf("delete changelog %d: %w", c.ID, err)
 		}
 	}
-	ids, err := t.ChangelogIDs(ctx)
-	if err != nil {
-		return err
-	}
-	if len(ids) == 0 {
-		return t.DeleteChangelogHints(ctx)
-	}
-	return t.WriteChangelogHints(ctx, ids[0], ids[len(ids)-1])
+	return t.UpdateChangelogHints(ctx)
 }

@@ -339,14 +339,7 @@ func (e *expiry) keepChangelogs(ctx context.Context) error {
 			return fmt.Errorf("keep changelog %d: %w", s.ID, err)
 		}
 	}
-	if len(e.expired) == 0 {
-		return nil
-	}
-	earliest, err := e.t.EarliestChangelogID(ctx)
-	if err != nil {
-		return err
-	}
-	return e.t.WriteChangelogHints(ctx, earliest, e.expired[len(e.expired)-1].ID)
+	return e.t.UpdateChangelogHints(ctx)
 }
 
 // cleanFolders removes the folders that are empty now: of buckets, then of

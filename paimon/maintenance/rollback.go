@@ -71,7 +71,7 @@ func rollback(ctx context.Context, t *paimon.Table, target *paimon.Snapshot, res
 			return fmt.Errorf("delete %s: %w", name, err)
 		}
 	}
-	if err := r.changelogHints(ctx); err != nil {
+	if err := t.UpdateChangelogHints(ctx); err != nil {
 		return err
 	}
 	return deleteAll(ctx, t.Store, append(r.doomed.data.sorted(), r.doomed.meta.sorted()...))
@@ -208,16 +208,4 @@ func (r *rollbackPlan) spare(ctx context.Context) error {
 		return err
 	}
 	return r.doomed.spareBranches(ctx, r.t)
-}
-
-// changelogHints corrects the hints of the long-lived changelogs.
-func (r *rollbackPlan) changelogHints(ctx context.Context) error {
-	ids, err := r.t.ChangelogIDs(ctx)
-	if err != nil {
-		return err
-	}
-	if len(ids) == 0 {
-		return r.t.DeleteChangelogHints(ctx)
-	}
-	return r.t.WriteChangelogHints(ctx, ids[0], ids[len(ids)-1])
 }

@@ -123,7 +123,7 @@ func withSystemColumns(s tableSchema, names map[string]bool) []rowdata.Field {
 		}
 	}
 	for _, f := range s.Fields {
-		add(rowdata.Field{ID: f.ID, Name: "_KEY_" + f.Name, Type: f.Type})
+		add(rowdata.Field{ID: 1073741823 + f.ID, Name: "_KEY_" + f.Name, Type: f.Type})
 	}
 	add(rowdata.Field{ID: 2147483646, Name: "_SEQUENCE_NUMBER", Type: bigint})
 	add(rowdata.Field{ID: 2147483645, Name: "_VALUE_KIND", Type: tiny})

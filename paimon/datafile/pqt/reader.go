@@ -19,6 +19,8 @@ type ReadOptions struct {
 	BatchRows int
 	// WindowBytes is how much is read of a column at a time; 0: 256 KiB.
 	WindowBytes int
+	// NoChecksums leaves the checksums of pages unverified.
+	NoChecksums bool
 	// Keep is asked before a row group is read; false leaves it out.
 	Keep func(RowGroup) bool
 }
@@ -109,6 +111,7 @@ func Open(src io.ReaderAt, size int64, want []rowdata.Field, opts ReadOptions) (
 	r.leaves, r.index = p.leaves, p.index
 	for _, l := range r.leaves {
 		l.src = source{r: src, whole: whole, window: opts.WindowBytes}
+		l.trust = opts.NoChecksums
 	}
 	return r, nil
 }

@@ -359,7 +359,11 @@ func (v *valueReader) float64s(dst []float64) error {
 func (v *valueReader) bools(dst []int32) error {
 	switch v.enc {
 	case encRLE:
-		return v.level.rle.read(dst)
+		err := v.level.rle.read(dst)
+		for i := range dst {
+			dst[i] &= 1
+		}
+		return err
 	case encRLEDictionary:
 		return lookUp(v, dst, v.dict.i32)
 	}

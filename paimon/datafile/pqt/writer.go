@@ -89,7 +89,7 @@ func (p *Writer) Reset(w io.Writer) {
 	for _, c := range p.columns {
 		c.fileTotal.reset()
 		c.fileNulls = 0
-		c.ratio = 512
+		c.ratio = 256
 		c.startGroup()
 	}
 }

@@ -2,21 +2,15 @@ package tablewriter
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/objstore/faultstore"
 	"sluice/paimon"
 	"sluice/paimon/commit"
-	"sluice/paimon/manifest"
-	"sluice/paimon/rowdata"
 )
 
 func TestWriteCommitRead(t *testing.T) {
@@ -76,63 +70,6 @@ func TestChangelogTwins(t *testing.T) {
 		require.Equal(t, int32(0), log[0].File.Level)
 		require.Equal(t, tc.same, data[0].File.FileSize == log[0].File.FileSize)
 		require.Equal(t, int64(len(tc.rows)), log[0].File.RowCount)
-	}
-}
-
-// TestGroupCommit: what many write within the interval is one snapshot.
-func TestGroupCommit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		table := newTable(t, memory(), uncompressed(usual()))
-		var seen []int64
-		w, err := Open(t.Context(), table, Options{CommitInterval: time.Second, OnCommit: func(s *paimon.Snapshot) { seen = append(seen, s.ID) }})
-		require.NoError(t, err)
-		begin := time.Now()
-		var wg sync.WaitGroup
-		for i := range 20 {
-			wg.Go(func() {
-				time.Sleep(time.Duration(i) * 10 * time.Millisecond) // the bubble's clock
-				r, err := w.Write(t.Context(), changes(t, w.Type(), "", []any{i, "x"}), Position{})
-				require.NoError(t, err)
-				id, err := r.Wait(t.Context())
-				require.NoError(t, err)
-				require.Equal(t, int64(1), id)
-			})
-		}
-		wg.Wait()
-		require.Equal(t, time.Second, time.Since(begin), "the first batch waited for the interval, no longer")
-		require.Equal(t, []int64{1}, seen)
-		require.Len(t, latestRows(t, table), 20)
-		m := w.Metrics()
-		require.Equal(t, int64(1), m.Commits)
-		require.Equal(t, int64(20), m.Rows)
-		require.Equal(t, int64(20), m.Batches)
-		require.Equal(t, int64(20), m.RowsIn)
-		require.Equal(t, int64(20), m.RowsOut)
-		require.Zero(t, m.QueueBytes)
-		require.NoError(t, w.Close(t.Context()))
-	})
-}
-
-// TestCommitBounds: rows or bytes cut a commit before the interval.
-func TestCommitBounds(t *testing.T) {
-	for _, o := range []Options{{CommitRows: 10}, {CommitBytes: 500}} {
-		synctest.Test(t, func(t *testing.T) {
-			table := newTable(t, memory(), uncompressed(usual()))
-			o.CommitInterval = time.Hour
-			w, err := Open(t.Context(), table, o)
-			require.NoError(t, err)
-			begin := time.Now()
-			var last *Receipt
-			for i := range 100 {
-				last = write(t, w, "", []any{i, "x"})
-			}
-			require.NoError(t, w.Close(t.Context()))
-			id, err := last.Wait(t.Context())
-			require.NoError(t, err)
-			require.GreaterOrEqual(t, id, int64(10))
-			require.Zero(t, time.Since(begin))
-			require.Len(t, latestRows(t, table), 100)
-		})
 	}
 }
 
@@ -229,55 +166,6 @@ func TestPositionBounds(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestIdentifiersUsedUp(t *testing.T) {
-	table := newTable(t, memory(), usual())
-	c := commit.New(table, commit.Options{})
-	_, err := c.Commit(t.Context(), commit.Request{User: "me", Identifier: paimon.BatchCommitIdentifier})
-	require.NoError(t, err)
-	_, err = Open(t.Context(), table, Options{User: "me"})
-	require.ErrorIs(t, err, ErrIdentifiers)
-}
-
-// TestSecondWriterIsFenced: the commit of another writer of the same user is not
-// taken for one's own.
-func TestSecondWriterIsFenced(t *testing.T) {
-	table := newTable(t, memory(), usual())
-	a := openWriter(t, table, Options{User: "me"})
-	b := openWriter(t, table, Options{User: "me"})
-	write(t, a, "", []any{1, "a"})
-	_, err := a.Commit(t.Context())
-	require.NoError(t, err)
-	r := write(t, b, "", []any{2, "b"})
-	_, err = b.Commit(t.Context())
-	var fenced *FencedError
-	require.ErrorAs(t, err, &fenced)
-	require.Equal(t, "me", fenced.User)
-	_, err = r.Wait(t.Context())
-	require.ErrorAs(t, err, &fenced)
-	_, err = b.Write(t.Context(), changes(t, b.Type(), "", []any{3, "c"}), Position{})
-	var failed *FailedError
-	require.ErrorAs(t, err, &failed)
-	require.ErrorAs(t, b.Close(t.Context()), &failed)
-	require.Equal(t, []string{`[1,"a"]`}, latestRows(t, table))
-}
-
-// TestOlderWriterIsFenced: the same if the other writer is several commits ahead.
-func TestOlderWriterIsFenced(t *testing.T) {
-	table := newTable(t, memory(), usual())
-	a := openWriter(t, table, Options{User: "me"})
-	b := openWriter(t, table, Options{User: "me"})
-	for i := range 3 {
-		write(t, a, "", []any{i, "a"})
-		_, err := a.Commit(t.Context())
-		require.NoError(t, err)
-	}
-	write(t, b, "", []any{7, "b"})
-	_, err := b.Commit(t.Context())
-	var fenced *FencedError
-	require.ErrorAs(t, err, &fenced)
-	require.Len(t, latestRows(t, table), 3)
-}
-
 // TestSequenceNumbersGoOn: across restarts, and over what others have committed
 // in the meantime; else an old row would win.
 func TestSequenceNumbersGoOn(t *testing.T) {
@@ -333,76 +221,6 @@ func TestBucketCountMismatch(t *testing.T) {
 	_, err = w.Commit(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []string{`[1,1]`, `[2,5]`}, latestRows(t, table))
-}
-
-func TestOverwrite(t *testing.T) {
-	parts := spec([]string{"p INT", "k INT", "v STRING"}, []string{"p", "k"}, []string{"p"}, "bucket", "2", "changelog-producer", "input")
-	for _, tc := range []struct {
-		name      string
-		overwrite commit.Overwrite
-		rows      [][]any
-		want      []string
-		snapshot  int64 // 1: nothing happened
-	}{
-		{"all", commit.Overwrite{}, [][]any{{1, 9, "new"}, {4, 4, "new"}}, []string{`[1,9,"new"]`, `[4,4,"new"]`}, 2},
-		{"all by nothing", commit.Overwrite{}, nil, nil, 2},
-		{"dynamic", commit.Overwrite{Dynamic: true}, [][]any{{1, 9, "new"}, {4, 4, "new"}}, []string{`[1,9,"new"]`, `[2,2,"old"]`, `[4,4,"new"]`}, 2},
-		{"dynamic by nothing", commit.Overwrite{Dynamic: true}, nil, []string{`[1,1,"old"]`, `[2,2,"old"]`}, 1},
-		{"one partition", commit.Overwrite{Partitions: []map[string]string{{"p": "2"}}}, [][]any{{2, 5, "new"}}, []string{`[1,1,"old"]`, `[2,5,"new"]`}, 2},
-		{"one partition by nothing", commit.Overwrite{Partitions: []map[string]string{{"p": "2"}}}, nil, []string{`[1,1,"old"]`}, 2},
-	} {
-		for _, byClose := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s,close=%v", tc.name, byClose), func(t *testing.T) {
-				table := newTable(t, memory(), parts)
-				w := openWriter(t, table, Options{User: "me"})
-				write(t, w, "", []any{1, 1, "old"}, []any{2, 2, "old"})
-				require.NoError(t, w.Close(t.Context()))
-
-				w = openWriter(t, table, Options{User: "me", CommitRows: 1, CommitInterval: 1, Overwrite: &tc.overwrite})
-				for _, row := range tc.rows {
-					write(t, w, "", row) // more than a commit would take else
-				}
-				if !byClose {
-					id, err := w.Commit(t.Context())
-					require.NoError(t, err)
-					require.Equal(t, tc.snapshot, id)
-				}
-				require.NoError(t, w.Close(t.Context()))
-				_, err := w.Write(t.Context(), changes(t, w.Type(), ""), Position{})
-				require.ErrorIs(t, err, ErrClosed)
-				require.Equal(t, tc.want, latestRows(t, table))
-				s, err := table.LatestSnapshot(t.Context())
-				require.NoError(t, err)
-				require.Equal(t, tc.snapshot, s.ID)
-				if s.ID > 1 {
-					require.Equal(t, paimon.CommitOverwrite, s.CommitKind)
-					require.False(t, s.HasChangelog())
-				}
-			})
-		}
-	}
-}
-
-// TestOverwriteRescales: what is replaced may have another number of buckets.
-func TestOverwriteRescales(t *testing.T) {
-	store := memory()
-	table := newTable(t, store, usual())
-	w := openWriter(t, table, Options{})
-	write(t, w, "", []any{1, "a"}, []any{2, "b"})
-	require.NoError(t, w.Close(t.Context()))
-	change, err := paimon.ParseChange("set option bucket=5")
-	require.NoError(t, err)
-	_, err = paimon.NewCatalog(store, "wh").AlterTable(t.Context(), "db.t", []paimon.Change{change})
-	require.NoError(t, err)
-	table = openTable(t, store)
-	w = openWriter(t, table, Options{Overwrite: &commit.Overwrite{}})
-	write(t, w, "", []any{1, "A"}, []any{3, "C"})
-	require.NoError(t, w.Close(t.Context()))
-	require.Equal(t, []string{`[1,"A"]`, `[3,"C"]`}, latestRows(t, table))
-	w = openWriter(t, table, Options{})
-	write(t, w, "", []any{3, "c"})
-	require.NoError(t, w.Close(t.Context()))
-	require.Equal(t, []string{`[1,"A"]`, `[3,"c"]`}, latestRows(t, table))
 }
 
 // TestTableReplaced: a writer does not write to another table that has taken the
@@ -485,231 +303,6 @@ func TestAppendKeepsOrder(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
-// TestSmallBuffers: spilling and early flushes change nothing but files.
-func TestSmallBuffers(t *testing.T) {
-	for _, tc := range []struct {
-		name    string
-		options []string
-		spills  bool
-		early   bool
-	}{
-		{"spill", nil, true, false},
-		{"spill without compression", []string{"spill-compression", "none"}, true, false},
-		{"spill with few runs", []string{"local-sort.max-num-file-handles", "2"}, true, false},
-		{"spill until the disk is full", []string{"write-buffer-spill.max-disk-size", "20 kb"}, true, true},
-		{"flush", []string{"write-buffer-spillable", "false"}, false, true},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			o := append([]string{"write-buffer-size", "64 kb", "changelog-producer", "input"}, tc.options...)
-			table := newTable(t, memory(), usual(o...))
-			dir := t.TempDir()
-			w := openWriter(t, table, Options{Shards: 1, SpillDir: dir, CommitInterval: time.Hour})
-			var want, log []string
-			for i := range 300 {
-				c := &rowdata.Changes{Batch: *rowdata.NewBatch(w.Type(), 0)}
-				for j := range 20 {
-					k, v := (i*20+j)*7919%3000, fmt.Sprintf("%d-%d", i, j)
-					require.NoError(t, appendJSON(&c.Batch, fmt.Sprintf(`[%d,%q]`, k, v)))
-					log = append(log, fmt.Sprintf(`+I [%d,%q]`, k, v))
-					if i >= 150 {
-						want = append(want, fmt.Sprintf(`[%d,%q]`, k, v))
-					}
-				}
-				_, err := w.Write(t.Context(), c, Position{})
-				require.NoError(t, err)
-			}
-			id, err := w.Commit(t.Context())
-			require.NoError(t, err)
-			require.Equal(t, int64(1), id)
-			slices.Sort(want)
-			require.Equal(t, want, latestRows(t, table))
-			got := changelog(t, table, 1)
-			slices.Sort(got)
-			slices.Sort(log)
-			require.Equal(t, log, got)
-			m := w.Metrics()
-			require.Equal(t, tc.spills, m.Spills > 0)
-			require.Equal(t, tc.early, m.EarlyFlushes > 0)
-			require.Zero(t, m.SpillErrors)
-			s, err := table.Snapshot(t.Context(), 1)
-			require.NoError(t, err)
-			entries, err := table.DeltaEntries(t.Context(), s)
-			require.NoError(t, err)
-			if !tc.early {
-				require.Len(t, entries, 2, "a spilled buffer is one buffer still")
-			} else {
-				require.Greater(t, len(entries), 2)
-			}
-			checkKeysUnique(t, table, entries)
-		})
-	}
-}
-
-// checkKeysUnique: a level-0 file has a key once.
-func checkKeysUnique(t *testing.T, table *paimon.Table, entries []manifest.Entry) {
-	t.Helper()
-	for i := range entries {
-		rows, _, err := readFile(t.Context(), table, &entries[i])
-		require.NoError(t, err)
-		seen := map[string]bool{}
-		for _, r := range rows {
-			key, _, _ := cutComma(r)
-			require.False(t, seen[key], key)
-			seen[key] = true
-		}
-	}
-}
-
-func cutComma(s string) (before, after string, ok bool) {
-	for i := range s {
-		if s[i] == ',' {
-			return s[:i], s[i+1:], true
-		}
-	}
-	return s, "", false
-}
-
-func TestSpillFolderMissing(t *testing.T) {
-	table := newTable(t, memory(), usual("write-buffer-size", "8 kb"))
-	w := openWriter(t, table, Options{Shards: 1, SpillDir: t.TempDir() + "/missing", CommitInterval: time.Hour})
-	for i := range 100 {
-		write(t, w, "", []any{i, fmt.Sprintf("%0100d", i)})
-	}
-	require.NoError(t, w.Close(t.Context()))
-	require.Len(t, latestRows(t, table), 100)
-	m := w.Metrics()
-	require.Positive(t, m.SpillErrors)
-	require.Positive(t, m.EarlyFlushes)
-}
-
-// TestRowLargerThanBuffer is refused with its index, and nothing breaks.
-func TestRowLargerThanBuffer(t *testing.T) {
-	table := newTable(t, memory(), usual("write-buffer-size", "8 kb"))
-	w := openWriter(t, table, Options{Shards: 1})
-	_, err := w.Write(t.Context(), changes(t, w.Type(), "", []any{1, "a"}, []any{2, string(make([]byte, 10_000))}), Position{})
-	var row *RowError
-	require.ErrorAs(t, err, &row)
-	require.Equal(t, 1, row.Row)
-	write(t, w, "", []any{1, "a"})
-	require.NoError(t, w.Close(t.Context()))
-	require.Len(t, latestRows(t, table), 1)
-}
-
-// TestWideBatch: a batch larger than the buffer is taken in pieces, in one
-// commit.
-func TestWideBatch(t *testing.T) {
-	table := newTable(t, memory(), usual("write-buffer-size", "32 kb"))
-	w := openWriter(t, table, Options{SpillDir: t.TempDir()})
-	var rows [][]any
-	for i := range 3000 {
-		rows = append(rows, []any{i, fmt.Sprintf("%050d", i)})
-	}
-	r := write(t, w, "", rows...)
-	require.NoError(t, w.Close(t.Context()))
-	id, err := r.Wait(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, int64(1), id)
-	require.Len(t, latestRows(t, table), 3000)
-}
-
-// TestCommitRetries: a commit that fails in the store is tried again with the
-// same identifier, and rows are there once.
-func TestCommitRetries(t *testing.T) {
-	for _, mode := range []faultstore.Mode{faultstore.FailBefore, faultstore.FailAfter} {
-		t.Run(mode.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := faultstore.New(memory())
-				table := newTable(t, store, uncompressed(spec([]string{"k INT"}, nil, nil)))
-				w, err := Open(t.Context(), table, Options{User: "me", Commit: commit.Options{}})
-				require.NoError(t, err)
-				store.SetRules(faultstore.Rule{Ops: []faultstore.Op{faultstore.PutIfAbsent}, Name: "snapshot-*", Times: 1, Mode: mode})
-				r := write(t, w, "", []any{1})
-				id, err := r.Wait(t.Context())
-				require.NoError(t, err)
-				require.Equal(t, int64(1), id)
-				require.Equal(t, 1, store.Fired())
-				r = write(t, w, "", []any{2})
-				id, err = r.Wait(t.Context())
-				require.NoError(t, err)
-				require.Equal(t, int64(2), id)
-				require.NoError(t, w.Close(t.Context()))
-				require.Equal(t, []string{"[1]", "[2]"}, latestRows(t, table))
-			})
-		})
-	}
-}
-
-// TestCommitFailureAnswersAll: all receipts of the commit and of those behind it
-// get the error, nothing hangs, and the writer takes no more.
-func TestCommitFailureAnswersAll(t *testing.T) {
-	for _, op := range []faultstore.Op{faultstore.PutIfAbsent, faultstore.Create, faultstore.Finish} {
-		t.Run(op.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				store := faultstore.New(memory())
-				table := newTable(t, store, uncompressed(usual()))
-				w, err := Open(t.Context(), table, Options{CommitTimeout: 5 * time.Second})
-				require.NoError(t, err)
-				store.SetRules(faultstore.Rule{Ops: []faultstore.Op{op}})
-				a, b := write(t, w, "", []any{1, "a"}), write(t, w, "", []any{2, "b"})
-				var failed *FailedError
-				for _, r := range []*Receipt{a, b} {
-					_, err := r.Wait(t.Context())
-					require.ErrorAs(t, err, &failed)
-					require.ErrorIs(t, err, faultstore.ErrInjected)
-				}
-				_, err = w.Write(t.Context(), changes(t, w.Type(), "", []any{3, "c"}), Position{})
-				require.ErrorAs(t, err, &failed)
-				_, err = w.Commit(t.Context())
-				require.ErrorAs(t, err, &failed)
-				require.ErrorAs(t, w.Close(t.Context()), &failed)
-				require.ErrorAs(t, w.Close(t.Context()), &failed, "a second Close says the same")
-				store.SetRules()
-				_, err = table.LatestSnapshot(t.Context())
-				require.ErrorIs(t, err, paimon.ErrNoSnapshot)
-
-				w, err = Open(t.Context(), table, Options{})
-				require.NoError(t, err)
-				write(t, w, "", []any{1, "again"})
-				require.NoError(t, w.Close(t.Context()))
-				require.Equal(t, []string{`[1,"again"]`}, latestRows(t, table))
-			})
-		})
-	}
-}
-
-// TestBackPressure: while a commit hangs, Write waits as soon as the next commit
-// is full, and an ended context frees it.
-func TestBackPressure(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		store := faultstore.New(memory())
-		table := newTable(t, store, uncompressed(usual()))
-		w, err := Open(t.Context(), table, Options{CommitRows: 10, CommitInterval: time.Hour})
-		require.NoError(t, err)
-		store.SetRules(faultstore.Rule{Ops: []faultstore.Op{faultstore.PutIfAbsent}, Times: 1, Mode: faultstore.Pass, Hook: func(faultstore.Call) { <-release }})
-		taken := 0
-		stuck := make(chan struct{})
-		go func() {
-			for i := range 25 {
-				write(t, w, "", []any{i, "x"})
-				taken++
-			}
-			close(stuck)
-		}()
-		synctest.Wait()
-		require.Equal(t, 20, taken, "one commit under way and one full")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err = w.Write(ctx, changes(t, w.Type(), "", []any{99, "x"}), Position{})
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		close(release)
-		<-stuck
-		require.NoError(t, w.Close(t.Context()))
-		require.Len(t, latestRows(t, table), 25, "and not the row that gave up")
-		require.Zero(t, w.Metrics().QueueBytes)
-	})
-}
-
 func TestCloseAndAfter(t *testing.T) {
 	table := newTable(t, memory(), usual())
 	w := openWriter(t, table, Options{CommitInterval: time.Hour})
@@ -743,23 +336,6 @@ func TestCommitWithNothing(t *testing.T) {
 	require.Equal(t, int64(1), id)
 }
 
-func TestReceiptWaitEnds(t *testing.T) {
-	table := newTable(t, memory(), usual())
-	w := openWriter(t, table, Options{CommitInterval: time.Hour})
-	r := write(t, w, "", []any{1, "a"})
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := r.Wait(ctx)
-	require.ErrorIs(t, err, context.Canceled)
-	select {
-	case <-r.Done():
-		require.Fail(t, "done before it was committed")
-	default:
-	}
-	require.NoError(t, w.Flush(t.Context()))
-	<-r.Done()
-}
-
 func TestOptionsValidate(t *testing.T) {
 	table := newTable(t, memory(), usual())
 	_, err := Open(t.Context(), table, Options{CommitRows: -1})
@@ -769,44 +345,4 @@ func TestOptionsValidate(t *testing.T) {
 func TestUserByPrefix(t *testing.T) {
 	w := openWriter(t, newTable(t, memory(), usual("commit.user-prefix", "gw")), Options{})
 	require.Regexp(t, `^gw_[0-9a-f-]{36}$`, w.User())
-}
-
-func TestGate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g := &gate{max: 100}
-		require.NoError(t, g.enter(t.Context(), 70))
-		in := make(chan int, 3)
-		entered := func() (who []int) {
-			synctest.Wait()
-			for len(in) > 0 {
-				who = append(who, <-in)
-			}
-			slices.Sort(who)
-			return who
-		}
-		for i, bytes := range []int64{40, 20, 500} {
-			go func() {
-				require.NoError(t, g.enter(t.Context(), bytes))
-				in <- i
-			}()
-			require.Empty(t, entered(), "nobody overtakes who waits")
-		}
-		gone, cancel := context.WithCancel(t.Context())
-		errs := make(chan error, 1)
-		go func() { errs <- g.enter(gone, 1) }()
-		synctest.Wait()
-		cancel()
-		require.ErrorIs(t, <-errs, context.Canceled)
-		g.leave(70)
-		require.Equal(t, []int{0, 1}, entered())
-		require.Equal(t, int64(60), g.inside())
-		g.leave(60)
-		require.Equal(t, []int{2}, entered(), "more than fits comes in alone")
-		boom := errors.New("boom")
-		go func() { errs <- g.enter(t.Context(), 1) }()
-		synctest.Wait()
-		g.close(boom)
-		require.ErrorIs(t, <-errs, boom)
-		require.ErrorIs(t, g.enter(t.Context(), 1), boom)
-	})
 }

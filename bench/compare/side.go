@@ -37,7 +37,8 @@ type side struct {
 	cmd    *exec.Cmd
 	pace   io.WriteCloser
 	lines  *bufio.Scanner
-	errors bytes.Buffer // what it said last
+	errors bytes.Buffer // complete when the process has ended
+	ended  bool
 }
 
 // lineBytesMax bounds the result of a run.
@@ -80,12 +81,17 @@ func (s *side) next() (*record, error) {
 
 // gone says why the process does not answer.
 func (s *side) gone(err error) error {
+	err = errors.Join(err, s.end()) // all that it said is there then
 	lines := strings.Split(strings.TrimSpace(s.errors.String()), "\n")
 	return fmt.Errorf("%s ended before its runs: %s: %w", s.cmd.Path, lines[len(lines)-1], err)
 }
 
 // end waits for the process, which ends after its runs or without another line.
 func (s *side) end() error {
+	if s.ended {
+		return nil
+	}
+	s.ended = true
 	// The process may be gone, and then so is the pipe.
 	_ = s.pace.Close()
 	for s.lines.Scan() {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
 	"sluice/client"
 	"sluice/feeds"
@@ -25,7 +24,6 @@ import (
 	"sluice/snapshotreader"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const goldenDir = "../../testdata/golden"
 

@@ -102,11 +102,18 @@ func tail(ctx context.Context, p *paimon.Table, stop <-chan struct{}) ([]string,
 			}
 		}
 	}
+	latest := snapshotreader.Until{Mode: snapshotreader.UntilLatest}
+	select {
+	case <-stop:
+		_, err := follow(snapshotreader.Start{Mode: snapshotreader.StartEarliest}, latest)
+		return all, err
+	default:
+	}
 	at, err := follow(snapshotreader.Start{Mode: snapshotreader.StartEarliest}, snapshotreader.Until{})
 	if err != nil {
 		return nil, err
 	}
-	_, err = follow(snapshotreader.At(at), snapshotreader.Until{Mode: snapshotreader.UntilLatest})
+	_, err = follow(snapshotreader.At(at), latest)
 	return all, err
 }
 

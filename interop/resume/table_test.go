@@ -32,7 +32,7 @@ type shop struct {
 	w         *tablewriter.Writer
 	committed func() // called after each commit
 
-	n     int64                          // commits
+	n     int64                         // commits
 	wrote map[int64][]subscriber.Change // by snapshot: kinds and rows, in the order of writing
 }
 
@@ -211,7 +211,8 @@ func (s *shop) requireTruth(image int64, got []subscriber.Change) {
 	for _, c := range got {
 		if c.Image {
 			require.Equal(s.t, image, c.Snapshot)
-			state = append(state, c.Kind+" "+c.Row)
+			require.Contains(s.t, []string{"+I", "+U"}, c.Kind) // as the row is stored
+			state = append(state, "+I "+c.Row)
 			continue
 		}
 		bySnapshot[c.Snapshot] = append(bySnapshot[c.Snapshot], c.Kind+" "+c.Row)

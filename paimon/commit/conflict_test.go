@@ -100,6 +100,9 @@ func TestConflictAfterLostRace(t *testing.T) {
 	require.Equal(t, "other", snapshots[4].CommitUser)
 	all, used := metadataFiles(t, s.store, s.table.Path)
 	require.ElementsMatch(t, all, used)
+	// What the lost part would have done is forgotten.
+	s.commit(c, Request{User: "writer", Identifier: 2, IgnoreEmpty: true, Messages: []Message{{CompactBefore: fresh[1:], CompactAfter: []manifest.DataFile{withLevel(namedFile("rest", 1), 4)}}}})
+	require.Equal(t, []string{"0/4 rest", "0/5 other"}, s.live())
 }
 
 // TestRemembersWhatOthersDid checks a compaction against live files that were

@@ -303,7 +303,10 @@ func (s *Subscription) beginCommit(f *Frame, shared bool, from int) {
 		s.read = f.Next
 		return
 	}
-	s.push(piece{frame: &Frame{Kind: FrameCommitBegin, At: at, Next: at, Commit: f.Commit, Schema: f.Schema, Continued: true}})
+	// The window may have lost the begin of a commit whose rows it has all: then
+	// the subscription stands at the boundary, and nothing is left out.
+	continued := from > 0 || !s.read.AtBoundary()
+	s.push(piece{frame: &Frame{Kind: FrameCommitBegin, At: at, Next: at, Commit: f.Commit, Schema: f.Schema, Continued: continued}})
 }
 
 // endCommit ends a commit whose end did not come.

@@ -35,18 +35,15 @@ func fold(t *testing.T, table map[int64]order, c *rowdata.Changes) {
 	for i := range c.N {
 		o := orderAt(&c.Batch, i)
 		old, exists := table[o.id]
-		switch c.Kind(i) {
-		case rowdata.Insert:
-			require.False(t, exists, "order %d inserted twice", o.id)
+		kind := c.Kind(i)
+		switch {
+		case kind == rowdata.Insert && !exists, kind == rowdata.UpdateAfter && exists:
 			table[o.id] = o
-		case rowdata.UpdateBefore:
-			require.Equal(t, old, o)
-		case rowdata.UpdateAfter:
-			require.True(t, exists)
-			table[o.id] = o
-		case rowdata.Delete:
-			require.Equal(t, old, o)
+		case kind == rowdata.UpdateBefore && old == o:
+		case kind == rowdata.Delete && old == o:
 			delete(table, o.id)
+		default:
+			t.Fatalf("%v of %+v does not fit %+v", kind, o, old)
 		}
 	}
 }
@@ -69,7 +66,7 @@ func TestChangesFitTheTable(t *testing.T) {
 
 func TestAStreamGoesOnWhereItWasStopped(t *testing.T) {
 	rt := ordersType(t)
-	for _, stop := range []int{1, 777, 9000, 9400, 12_000} {
+	for _, stop := range []int{1, 9000, 10_000} {
 		whole, err := Open(rt, Position{}, empty, clock)
 		require.NoError(t, err)
 		table := map[int64]order{}
@@ -90,7 +87,7 @@ func TestAStreamGoesOnWhereItWasStopped(t *testing.T) {
 			return tableBatch(rt, table), nil
 		}, clock)
 		require.NoError(t, err)
-		for range 2000 {
+		for range 500 {
 			c.Reset()
 			require.NoError(t, resumed.Next(c))
 			fold(t, table, c)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -180,7 +181,7 @@ func cutOnce(t *testing.T, uncut []subscriber.Event, whole []subscriber.Change, 
 	}
 	for _, e := range rest {
 		if e.Type == subscriber.Begin {
-			require.Equal(t, e.Commit.Snapshot == last.Change.Snapshot && e.Commit.Image == last.Change.Image, e.Continued, what)
+			require.Equal(t, e.Commit.Snapshot == last.Change.Snapshot && e.Commit.Image == last.Change.Image, e.Continued, "%s: %+v after %v: %v", what, e, last.Change, strings.Join(lines(rest), "\n"))
 		}
 	}
 }

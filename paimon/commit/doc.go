@@ -30,5 +30,6 @@
 // of, and the live files of partitions that it had to check. A steady committer
 // reads nothing: it asks whether the next snapshot is there, writes its files
 // in one batch, and creates the snapshot. So a commit costs the same on the tenth
-// snapshot and on the five thousandth.
+// snapshot and on the five thousandth. The two snapshots of a commit that also
+// compacts are written in one batch, too.
 package commit

@@ -9,6 +9,10 @@ import (
 // has not happened.
 var ErrLostRaces = errors.New("other committers were first at every try")
 
+// ErrTableReplaced says that the table was dropped, and another one was created in
+// its place. Open it anew.
+var ErrTableReplaced = errors.New("table was dropped and created again")
+
 // ErrTimeout says that the limit of time of one commit was reached.
 var ErrTimeout = errors.New("commit timed out")
 

@@ -63,6 +63,13 @@ func (c *Committer) sameHead(ctx context.Context) (bool, error) {
 // readHead forgets everything and finds the newest snapshot.
 func (c *Committer) readHead(ctx context.Context) error {
 	c.head, c.past = nil, history{}
+	identity, err := c.table.CurrentIdentity(ctx)
+	if err != nil {
+		return err
+	}
+	if identity != c.table.Identity() {
+		return ErrTableReplaced
+	}
 	s, err := c.table.LatestSnapshot(ctx)
 	if errors.Is(err, paimon.ErrNoSnapshot) {
 		c.head = &head{}

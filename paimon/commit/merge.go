@@ -42,22 +42,9 @@ func (c *Committer) mergeAll(ctx context.Context, metas []manifest.Meta, s *sett
 	if changing < s.fullSize {
 		return nil, nil
 	}
-	deleted := map[string]struct{}{}
-	partitions := map[string]struct{}{}
-	for i := range metas {
-		if metas[i].NumDeleted == 0 {
-			continue
-		}
-		entries, err := c.manifest(ctx, metas[i].FileName)
-		if err != nil {
-			return nil, err
-		}
-		for j := range entries {
-			if e := &entries[j]; e.Kind == manifest.Delete {
-				deleted[e.Identity()] = struct{}{}
-				partitions[string(e.Partition)] = struct{}{}
-			}
-		}
+	deleted, partitions, err := c.deletedIn(ctx, metas)
+	if err != nil {
+		return nil, err
 	}
 	bounds, err := newPartitionBounds(partitions, s.partition)
 	if err != nil {
@@ -106,6 +93,28 @@ func (c *Committer) mergeAll(ctx context.Context, metas []manifest.Meta, s *sett
 		}
 	}
 	return out.take(w)
+}
+
+// deletedIn returns the identities of all DELETE entries, and the partitions they
+// are in.
+func (c *Committer) deletedIn(ctx context.Context, metas []manifest.Meta) (deleted, partitions map[string]struct{}, err error) {
+	deleted, partitions = map[string]struct{}{}, map[string]struct{}{}
+	for i := range metas {
+		if metas[i].NumDeleted == 0 {
+			continue
+		}
+		entries, err := c.manifest(ctx, metas[i].FileName)
+		if err != nil {
+			return nil, nil, err
+		}
+		for j := range entries {
+			if e := &entries[j]; e.Kind == manifest.Delete {
+				deleted[e.Identity()] = struct{}{}
+				partitions[string(e.Partition)] = struct{}{}
+			}
+		}
+	}
+	return deleted, partitions, nil
 }
 
 // mergeSmall is the minor merge: runs of neighbours that reach the target size

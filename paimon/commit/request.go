@@ -9,7 +9,8 @@ import (
 )
 
 // Message is what one writer did to one bucket (format section 4.3). The files
-// are durable already.
+// are durable already. A committer keeps what a message holds: it must not change
+// afterwards.
 type Message struct {
 	Partition    []byte // manifest form; nil: the table is not partitioned
 	Bucket       int32

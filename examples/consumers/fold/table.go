@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +30,9 @@ func load(file string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(b, t); err != nil {
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber() // a BIGINT does not fit a float
+	if err := d.Decode(t); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	return t, nil
@@ -66,13 +69,9 @@ func (t *table) fold(rows *client.Rows) {
 	for i := range rows.Len() {
 		kind := rows.Kind(i)
 		t.Changes[kind]++
-		id := fmt.Sprint(len(t.Rows))
-		if len(key) > 0 {
-			values := make([]any, len(key))
-			for k, column := range key {
-				values[k] = rows.Column(column).Value(i)
-			}
-			id = fmt.Sprint(values...)
+		id := keyOf(rows, key, i)
+		if id == "" { // an append table
+			id = fmt.Sprint(t.Changes[client.Insert])
 		}
 		switch kind {
 		case client.Delete:
@@ -85,6 +84,19 @@ func (t *table) fold(rows *client.Rows) {
 			t.Rows[id] = row
 		}
 	}
+}
+
+// keyOf returns the values of the key columns as text that tells keys apart.
+func keyOf(rows *client.Rows, key []int, i int) string {
+	var id []byte
+	for _, column := range key {
+		if len(id) > 0 {
+			id = append(id, ',')
+		}
+		text, _ := json.Marshal(rows.Column(column).Value(i)) // values of keys have a form
+		id = append(id, text...)
+	}
+	return string(id)
 }
 
 func (t *table) String() string {

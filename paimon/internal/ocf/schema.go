@@ -179,39 +179,49 @@ func qualify(name, space string) string {
 	return space + "." + name
 }
 
+// attributes are those of a type that this package understands.
+type attributes struct {
+	name, namespace, logicalType string
+	precision, scale, size       int
+	symbols                      []string
+}
+
+func readAttributes(attrs map[string]json.RawMessage) (o attributes, err error) {
+	for key, to := range map[string]any{"name": &o.name, "namespace": &o.namespace, "logicalType": &o.logicalType, "precision": &o.precision,
+		"scale": &o.scale, "size": &o.size, "symbols": &o.symbols} {
+		if raw, ok := attrs[key]; ok {
+			if err := json.Unmarshal(raw, to); err != nil {
+				return o, corrupt("avro schema: %s: %v", key, err)
+			}
+		}
+	}
+	return o, nil
+}
+
 // object reads a type that is written as a JSON object.
 func (p *schemaParser) object(text []byte, space string, depth int) (*Schema, error) {
 	var attrs map[string]json.RawMessage
 	if err := json.Unmarshal(text, &attrs); err != nil {
 		return nil, corrupt("avro schema: %v", err)
 	}
-	var o struct {
-		Name, Namespace, LogicalType string
-		Precision, Scale, Size       int
-		Symbols                      []string
-	}
-	for key, to := range map[string]any{"name": &o.Name, "namespace": &o.Namespace, "logicalType": &o.LogicalType, "precision": &o.Precision,
-		"scale": &o.Scale, "size": &o.Size, "symbols": &o.Symbols} {
-		if raw, ok := attrs[key]; ok {
-			if err := json.Unmarshal(raw, to); err != nil {
-				return nil, corrupt("avro schema: %s: %v", key, err)
-			}
-		}
+	o, err := readAttributes(attrs)
+	if err != nil {
+		return nil, err
 	}
 	var typeName string
 	if err := json.Unmarshal(attrs["type"], &typeName); err != nil {
 		// {"type": {...}} and {"type": [...]} wrap a type.
 		return p.parse(attrs["type"], space, depth+1)
 	}
-	s := &Schema{LogicalType: o.LogicalType, Precision: o.Precision, Scale: o.Scale}
-	if o.Namespace != "" {
-		space = o.Namespace
-	} else if i := strings.LastIndexByte(o.Name, '.'); i >= 0 {
-		space = o.Name[:i]
+	s := &Schema{LogicalType: o.logicalType, Precision: o.precision, Scale: o.scale}
+	if o.namespace != "" {
+		space = o.namespace
+	} else if i := strings.LastIndexByte(o.name, '.'); i >= 0 {
+		space = o.name[:i]
 	}
 	define := func(kind Kind) error {
-		s.Kind, s.Name = kind, qualify(o.Name, space)
-		if o.Name == "" {
+		s.Kind, s.Name = kind, qualify(o.name, space)
+		if o.name == "" {
 			return corrupt("avro schema has a %s without a name", kind)
 		}
 		if p.named[s.Name] != nil {
@@ -220,17 +230,16 @@ func (p *schemaParser) object(text []byte, space string, depth int) (*Schema, er
 		p.named[s.Name] = s
 		return nil
 	}
-	var err error
 	switch typeName {
 	case "record", "error":
 		if err = define(Record); err == nil {
 			err = p.fields(s, attrs["fields"], space, depth)
 		}
 	case "enum":
-		s.Symbols = o.Symbols
+		s.Symbols = o.symbols
 		err = define(Enum)
 	case "fixed":
-		s.Size = o.Size
+		s.Size = o.size
 		if err = define(Fixed); err == nil && s.Size < 0 {
 			err = corrupt("avro schema has a fixed of %d bytes", s.Size)
 		}

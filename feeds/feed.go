@@ -27,12 +27,16 @@ type Feed struct {
 	advanced chan struct{} // closed and replaced when the tail may go on; nil while it does not wait
 	subs     map[*Subscription]struct{}
 	views    map[viewKey]*view
-	tail     *tail       // nil: none
-	lead     uint64      // greatest place that an attached subscription has come to
-	leadOld  bool        // the subscription at lead is gone
-	linger   *time.Timer // ends the tail; nil while there are subscriptions
-	schema   *Schema     // newest that the tail has seen
-	status   Status      // as of statusAt
+	tail     *tail                      // nil: none
+	lead     uint64                     // greatest place that an attached subscription has come to
+	leadOld  bool                       // the subscription at lead is gone
+	owners   map[*Subscription]struct{} // subscriptions with a source of their own
+	readers  int                        // sources of subscriptions outside the window, those being opened included
+	idle     chan struct{}              // closed when a source may be free; nil while nobody waits
+	used     uint64                     // counts uses of these sources
+	linger   *time.Timer                // ends the tail; nil while there are subscriptions
+	schema   *Schema                    // newest that the tail has seen
+	status   Status                     // as of statusAt
 	statusAt time.Time
 	closed   bool
 	draining bool
@@ -51,7 +55,7 @@ type counters struct {
 	deliveries, delivered, sent atomic.Int64 // deliveries, rows and bytes given to transports
 	demoted, promoted           atomic.Int64 // subscriptions that fell out of the window and came back
 	opens, jumps, retries       atomic.Int64
-	readers                     atomic.Int64 // subscriptions with a source of their own
+	taken                       atomic.Int64 // sources taken from one subscription for another
 	privateEncodings            atomic.Int64
 	acks                        atomic.Int64
 	goneEncodings, goneShared   atomic.Int64 // of views that are no longer used
@@ -69,8 +73,9 @@ func newFeed(name string, t Table, cursors CursorStore, o Options) *Feed {
 		name: name, table: t, cursors: cursors, opts: o,
 		win:     window{maxBytes: o.WindowBytes},
 		changed: make(chan struct{}), health: make(chan struct{}),
-		subs:  map[*Subscription]struct{}{},
-		views: map[viewKey]*view{},
+		subs:   map[*Subscription]struct{}{},
+		owners: map[*Subscription]struct{}{},
+		views:  map[viewKey]*view{},
 	}
 }
 
@@ -348,7 +353,7 @@ func (f *Feed) startLinger() {
 		if f.linger == timer {
 			f.linger = nil
 			f.stopTail()
-			f.win.reset(f.win.head)
+			f.win.reset(f.win.head) // frees its memory
 		}
 	})
 	f.linger = timer

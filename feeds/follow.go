@@ -27,44 +27,57 @@ func (f *Feed) join(s *Subscription, opened bool) (becomeTail bool) {
 	switch {
 	case !opened && !(in && f.win.cursor(seq, skip) == c):
 	case in:
-		s.attached, s.seq, s.skip, s.ahead = true, seq, skip+more, false
-		f.took(seq)
+		f.attach(s, seq, skip+more, false)
 	case after && c.Phase == Changes:
 		if f.win.head.Phase == Image || c.Snapshot-f.win.head.Snapshot > int64(f.opts.JumpSnapshots) {
 			return true
 		}
-		s.attached, s.seq, s.skip, s.ahead = true, f.win.next, more, true
-		f.took(s.seq)
+		f.attach(s, f.win.next, more, true)
 	}
 	return false
+}
+
+// attach puts a subscription into the window. The caller holds the lock.
+func (f *Feed) attach(s *Subscription, seq uint64, skip int, ahead bool) {
+	s.attached, s.seq, s.skip, s.ahead = true, seq, skip, ahead
+	s.queue = nil
+	f.took(seq)
 }
 
 // detach takes a subscription out of the window. The caller holds the lock.
 func (f *Feed) detach(s *Subscription) {
 	if s.attached {
-		s.attached = false
+		s.attached, s.skip, s.ahead = false, 0, false
 		f.leadOld = f.leadOld || s.seq >= f.lead
 	}
 }
 
-// settle joins the window, or makes the subscription's own source the tail. The
-// caller holds the lock.
-func (s *Subscription) settle(ctx context.Context) {
+// settle joins the window, or makes the subscription's own source the tail.
+func (s *Subscription) settle(ctx context.Context) error {
 	f := s.feed
-	if f.closed {
-		return
+	f.mu.Lock()
+	if f.closed || s.attached {
+		f.mu.Unlock()
+		return s.dropIfAttached()
 	}
-	if f.join(s, true) && s.own != nil {
+	if f.join(s, true) && s.own != nil && len(s.queue) == 0 {
 		src := s.own
-		s.setOwn(nil)
+		f.disown(s)
 		f.startTail(ctx, src)
-		s.attached, s.seq, s.skip, s.ahead = true, f.win.next, 0, false
-		f.took(s.seq)
+		f.attach(s, f.win.next, 0, false)
 	}
+	f.mu.Unlock()
+	return s.dropIfAttached()
 }
 
-// take gets the next frames; ok is false if there are none now and block is
-// false.
+func (s *Subscription) dropIfAttached() error {
+	if s.attached {
+		return s.dropOwn()
+	}
+	return nil
+}
+
+// take gets the next frame; ok is false if there is none now and block is false.
 func (s *Subscription) take(ctx context.Context, block bool) (ok bool, err error) {
 	f := s.feed
 	f.mu.Lock()
@@ -82,6 +95,7 @@ func (s *Subscription) take(ctx context.Context, block bool) (ok bool, err error
 		return s.takeOwn(ctx)
 	case s.seq < f.win.first() || s.seq >= f.win.next && f.tail == nil && (s.ahead || f.problem == nil):
 		f.detach(s)
+		s.read = s.pos
 		f.c.demoted.Add(1)
 		f.mu.Unlock()
 		return true, nil
@@ -147,65 +161,14 @@ func (s *Subscription) progress(ctx context.Context) error {
 		s.complete(s.read)
 		return nil
 	}
-	s.push(piece{frame: &Frame{Kind: FrameProgress, At: s.read, Next: s.read, Head: max(st.Latest, 0), Oldest: st.Earliest, Time: now}})
+	s.push(piece{frame: &Frame{Kind: FrameProgress, At: s.read, Next: s.read, Head: st.Latest, Oldest: st.Earliest, Time: now}})
 	return nil
-}
-
-// takeOwn reads the table with the subscription's own source, until the position
-// is in the window.
-func (s *Subscription) takeOwn(ctx context.Context) (bool, error) {
-	f := s.feed
-	f.mu.Lock()
-	s.setPos(s.read)
-	s.settle(ctx)
-	if s.attached {
-		f.c.promoted.Add(1)
-	}
-	f.mu.Unlock()
-	if s.attached {
-		return true, s.dropOwn()
-	}
-	if s.own == nil {
-		src, err := f.open(ctx, Start{Mode: StartCursor, Cursor: s.read})
-		if err != nil {
-			return false, err
-		}
-		s.setOwn(src)
-		s.read = src.Cursor() // the same row, perhaps as the begin of the next unit
-		s.setPos(s.read)
-		return true, nil
-	}
-	b, err := s.own.Next(ctx)
-	if err != nil {
-		if ctx.Err() == nil {
-			s.dropOwn() // the error of reading is the one to tell
-		}
-		return false, err
-	}
-	f.c.readerBatches.Add(1)
-	f.c.readerRows.Add(int64(b.Rows.N))
-	s.ownFrames = framesOf(s.ownFrames[:0], b, &s.ownCounts)
-	for _, frame := range s.ownFrames {
-		if s.end == nil {
-			s.accept(frame, false)
-		}
-	}
-	clear(s.ownFrames)
-	return true, nil
-}
-
-func (s *Subscription) dropOwn() error {
-	if s.own == nil {
-		return nil
-	}
-	err := s.own.Close()
-	s.setOwn(nil)
-	return err
 }
 
 // accept makes a frame of the stream ready for delivery, with what the
 // subscription needs around it: a begin if it came in the middle of a commit, an
-// end if the stream has none, a change of schema, its own count of rows.
+// end if the stream has none, a change of schema, its own count of rows. All that
+// came before has been delivered.
 func (s *Subscription) accept(f *Frame, shared bool) {
 	if s.ahead {
 		if f.Next.Compare(s.read) <= 0 && f.At.Compare(s.read) < 0 {
@@ -225,48 +188,37 @@ func (s *Subscription) accept(f *Frame, shared bool) {
 			return
 		}
 	}
-	if f.Kind == frameStep {
+	switch {
+	case f.Kind == frameStep:
 		s.pass(f.Next)
 		s.finish(f.Next)
 		return
-	}
-	if s.until.before(f.Commit) {
+	case s.until.before(f.Commit):
 		s.endCommit(f.At)
 		s.complete(f.At)
 		return
-	}
-	if f.Kind == FrameCommitBegin && s.inside(f.Commit) {
+	case f.Kind == FrameCommitBegin && s.inside(f.Commit):
 		return
-	}
-	if !s.inside(f.Commit) {
+	case !s.inside(f.Commit):
 		s.endCommit(f.At)
 		s.beginCommit(f, shared, from)
 	}
 	switch f.Kind {
 	case FrameRows:
-		cut := false
-		if to, cut = s.until.cut(f, to); to > from {
-			counts := f.Counts
-			if from > 0 || to < f.n() {
-				counts = countKinds(f.Rows, from, to)
-			}
-			for k, n := range counts {
-				s.counts[k] += n
-			}
-			s.push(piece{frame: f, from: from, to: to, shared: shared})
+		end, cut := s.until.cut(f, to)
+		if end > from {
+			s.push(piece{frame: f, from: from, to: end, shared: shared})
 		}
 		s.read = f.Next
 		if cut {
-			s.read = f.At.After(to)
+			s.read = f.At.After(end)
 			s.complete(s.read)
-			return
 		}
 	case FrameCommitEnd:
-		if s.counts != f.Counts {
-			f, shared = &Frame{Kind: FrameCommitEnd, At: f.At, Next: f.Next, Commit: f.Commit, Schema: f.Schema, Counts: s.counts}, false
+		if counts := s.counted(f.Commit); counts != f.Counts {
+			f, shared = &Frame{Kind: FrameCommitEnd, At: f.At, Next: f.Next, Commit: f.Commit, Schema: f.Schema, Counts: counts}, false
 		}
 		s.push(piece{frame: f, shared: shared})
-		s.commit = nil
 		s.read = f.Next
 		s.finish(f.Next)
 	}
@@ -284,6 +236,14 @@ func (s *Subscription) inside(c *Commit) bool {
 	return s.commit != nil && s.commit.Snapshot == c.Snapshot && s.commit.Phase == c.Phase
 }
 
+// counted returns the rows of a commit that have been delivered.
+func (s *Subscription) counted(c *Commit) Counts {
+	if s.inside(c) {
+		return s.counts
+	}
+	return Counts{} // its begin is not delivered yet
+}
+
 // beginCommit begins the commit of a frame, and changes the schema before if it
 // is another one.
 func (s *Subscription) beginCommit(f *Frame, shared bool, from int) {
@@ -291,31 +251,22 @@ func (s *Subscription) beginCommit(f *Frame, shared bool, from int) {
 	if from > 0 {
 		at = at.After(from)
 	}
-	if f.Schema.ID != s.schemaID {
-		if s.schemaID >= 0 {
-			s.push(piece{frame: &Frame{Kind: FrameSchemaChange, At: at, Next: at, Schema: f.Schema, PreviousSchema: s.schemaID}})
-		}
-		s.schemaID = f.Schema.ID
+	if f.Schema.ID != s.schemaID && s.schemaID >= 0 {
+		s.push(piece{frame: &Frame{Kind: FrameSchemaChange, At: at, Next: at, Schema: f.Schema, PreviousSchema: s.schemaID}})
 	}
-	s.commit, s.counts = f.Commit, Counts{}
 	if f.Kind == FrameCommitBegin {
 		s.push(piece{frame: f, shared: shared})
 		s.read = f.Next
 		return
 	}
-	// The window may have lost the begin of a commit whose rows it has all: then
-	// the subscription stands at the boundary, and nothing is left out.
-	continued := from > 0 || !s.read.AtBoundary()
-	s.push(piece{frame: &Frame{Kind: FrameCommitBegin, At: at, Next: at, Commit: f.Commit, Schema: f.Schema, Continued: continued}})
+	s.push(piece{frame: &Frame{Kind: FrameCommitBegin, At: at, Next: at, Commit: f.Commit, Schema: f.Schema, Continued: true}})
 }
 
 // endCommit ends a commit whose end did not come.
 func (s *Subscription) endCommit(next Cursor) {
-	if s.commit == nil {
-		return
+	if s.commit != nil {
+		s.push(piece{frame: &Frame{Kind: FrameCommitEnd, At: next, Next: next, Commit: s.commit, Counts: s.counts}})
 	}
-	s.push(piece{frame: &Frame{Kind: FrameCommitEnd, At: next, Next: next, Commit: s.commit, Counts: s.counts}})
-	s.commit = nil
 }
 
 // finish completes the subscription if its end is reached.

@@ -135,11 +135,3 @@ func (d *Delivery) Next() Cursor {
 	}
 	return d.Frame.Next
 }
-
-// at returns the position before the delivery.
-func (d *Delivery) at() Cursor {
-	if d.From > 0 {
-		return d.Frame.At.After(d.From)
-	}
-	return d.Frame.At
-}

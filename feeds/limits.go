@@ -11,6 +11,7 @@ type Options struct {
 	BatchRows        int           // most rows decoded at a time; default 4096
 	BatchBytes       int           // about the most bytes decoded at a time; default 1 MiB
 	SubscriptionsMax int           // most subscriptions of a feed; default 100,000
+	ReadersMax       int           // most sources of a feed that are open for subscriptions behind the window; default 256
 	ViewsMax         int           // most different views of a feed at a time; default 32
 	JumpSnapshots    int           // a subscription further ahead of the tail than this makes the tail jump; default 64
 	Linger           time.Duration // how long the tail outlives the last subscription; default 10 s
@@ -48,6 +49,7 @@ func (o Options) withDefaults() Options {
 	set(&o.BatchRows, 4096)
 	set(&o.BatchBytes, 1<<20)
 	set(&o.SubscriptionsMax, 100_000)
+	set(&o.ReadersMax, 256)
 	set(&o.ViewsMax, 32)
 	set(&o.JumpSnapshots, 64)
 	set(&o.RetriesMax, 10)
@@ -70,7 +72,7 @@ func (o Options) Validate() error {
 		n    int64
 	}{
 		{"WindowBytes", int64(o.WindowBytes)}, {"BatchRows", int64(o.BatchRows)}, {"BatchBytes", int64(o.BatchBytes)},
-		{"SubscriptionsMax", int64(o.SubscriptionsMax)}, {"ViewsMax", int64(o.ViewsMax)}, {"JumpSnapshots", int64(o.JumpSnapshots)},
+		{"SubscriptionsMax", int64(o.SubscriptionsMax)}, {"ReadersMax", int64(o.ReadersMax)}, {"ViewsMax", int64(o.ViewsMax)}, {"JumpSnapshots", int64(o.JumpSnapshots)},
 		{"Linger", int64(o.Linger)}, {"ProgressInterval", int64(o.ProgressInterval)}, {"StatusInterval", int64(o.StatusInterval)},
 		{"RetryMin", int64(o.RetryMin)}, {"RetryMax", int64(o.RetryMax)}, {"RetriesMax", int64(o.RetriesMax)}, {"ReconnectSpread", int64(o.ReconnectSpread)},
 	} {

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -28,6 +30,7 @@ func TestManySubscribers(t *testing.T) {
 		batch := rapid.SampledFrom([]int{1, 3, 7, 100}).Draw(rt, "batch")
 		readers := rapid.IntRange(1, 8).Draw(rt, "readers")
 		jump := rapid.SampledFrom([]int{1, 5, 64}).Draw(rt, "jump")
+		sources := rapid.SampledFrom([]int{1, 2, 256}).Draw(rt, "sources")
 
 		s := feedtest.Schema(0, 1)
 		tab := feedtest.NewTable(1, s)
@@ -43,7 +46,7 @@ func TestManySubscribers(t *testing.T) {
 		for n := range before {
 			commit(n)
 		}
-		hub, err := feeds.NewHub(feeds.Options{WindowBytes: window, BatchRows: batch, JumpSnapshots: jump})
+		hub, err := feeds.NewHub(feeds.Options{WindowBytes: window, BatchRows: batch, JumpSnapshots: jump, ReadersMax: sources})
 		require.NoError(rt, err)
 		defer hub.Close()
 		f, err := hub.Add("f", tab, nil)
@@ -71,6 +74,7 @@ func TestManySubscribers(t *testing.T) {
 		}
 		wg.Wait()
 
+		require.LessOrEqual(rt, f.Stats().Readers, sources)
 		whole := subscribeTo(t, f, feeds.Start{Mode: feeds.StartEarliest}, int64(commits), 0)
 		defer whole.Close()
 		all := rows(drain(t, whole))
@@ -116,9 +120,22 @@ func readAll(t *testing.T, f *feeds.Feed, r *rand.Rand, from, until int64, b *st
 	maxRows := 1 + r.IntN(9)
 	for {
 		s := subscribeTo(t, f, start, until, maxRows)
-		steps := 1 + r.IntN(60)
-		for {
-			d, err := s.Next(t.Context())
+		how := r.IntN(2)
+		for range 1 + r.IntN(60) {
+			var ds []feeds.Delivery
+			var err error
+			if how == 0 {
+				ds, err = s.NextBatch(t.Context(), nil)
+			} else {
+				var d feeds.Delivery
+				d, err = s.Next(t.Context())
+				ds = append(ds, d)
+				for range r.IntN(3) {
+					if d, ok := s.Poll(t.Context()); ok {
+						ds = append(ds, d)
+					}
+				}
+			}
 			if err != nil {
 				s.Close()
 				if errors.Is(err, io.EOF) {
@@ -126,11 +143,13 @@ func readAll(t *testing.T, f *feeds.Feed, r *rand.Rand, from, until int64, b *st
 				}
 				return err
 			}
-			if d.Rows() > 0 {
-				b.Write(d.Bytes)
+			for _, d := range ds {
+				if d.Rows() > 0 {
+					b.Write(d.Bytes)
+				}
 			}
-			if steps--; steps == 0 {
-				break
+			if r.IntN(50) == 0 {
+				runtime.Gosched()
 			}
 		}
 		start = feeds.Start{Mode: feeds.StartCursor, Cursor: s.Cursor()}
@@ -177,6 +196,85 @@ func TestFrozenSubscriber(t *testing.T) {
 func mustOpen(t *feedtest.Table) int {
 	_, open := t.Sources()
 	return open
+}
+
+// What a subscriber has not read is held by the window alone, and goes with it:
+// neither the rows nor their bytes live on in a subscription that stands still.
+func TestFrozenSubscriberHoldsNothing(t *testing.T) {
+	s := feedtest.Schema(0, 1)
+	tab := feedtest.NewTable(1, s)
+	f := newFeed(t, feeds.Options{WindowBytes: 32 << 10}, tab)
+	frozen := subscribe(t, f, "latest", func(r *feeds.Request) { r.View.MaxRows = 10; r.Until = feeds.Until{Snapshot: 101} })
+	quick := subscribe(t, f, "latest", func(r *feeds.Request) { r.Until = feeds.Until{Snapshot: 101} })
+	tab.Commit(feedtest.Unit{Rows: feedtest.Rows(s, 1, 100, "x", false)})
+	rows := 0
+	held := func() weak.Pointer[feeds.Frame] {
+		for {
+			d, err := frozen.Next(t.Context())
+			require.NoError(t, err)
+			if rows += d.Rows(); rows > 0 { // it stands still in the middle of a frame
+				return weak.Make(d.Frame)
+			}
+		}
+	}()
+	for range 100 {
+		tab.Commit(feedtest.Unit{Rows: feedtest.Rows(s, 1, 50, "x", false)})
+	}
+	drain(t, quick)
+	require.Positive(t, f.Stats().Evicted)
+	runtime.GC()
+	runtime.GC()
+	require.Nil(t, held.Value())
+	for {
+		d, err := frozen.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		rows += d.Rows()
+		if d.Frame.Kind == feeds.FrameCommitEnd && d.Frame.Commit.Snapshot == 1 {
+			require.EqualValues(t, 100, d.Frame.Counts.Total(), "the rows before and after it fell out of the window")
+		}
+	}
+	require.Equal(t, 100+100*50, rows)
+}
+
+// However many subscribers read history, few sources are open for them.
+func TestSourcesAreBounded(t *testing.T) {
+	const commits, subscribers, sources = 50, 12, 3
+	s := feedtest.Schema(0, 1)
+	tab := feedtest.NewTable(1, s)
+	for i := range commits {
+		tab.Commit(feedtest.Unit{Rows: feedtest.Rows(s, int64(i), 20, "x", false)})
+	}
+	f := newFeed(t, feeds.Options{WindowBytes: 1, ReadersMax: sources}, tab)
+	want := drain(t, subscribe(t, f, "earliest", untilLatest))
+	var subs []*feeds.Subscription
+	got := make([]strings.Builder, subscribers)
+	for range subscribers {
+		subs = append(subs, subscribe(t, f, "earliest", untilLatest))
+	}
+	for live := subscribers; live > 0; { // by turns, so that each takes a source from another
+		for i, sub := range subs {
+			if sub == nil {
+				continue
+			}
+			d, err := sub.Next(t.Context())
+			if err != nil {
+				require.ErrorIs(t, err, io.EOF)
+				subs[i] = nil
+				live--
+				continue
+			}
+			got[i].Write(d.Bytes)
+			require.LessOrEqual(t, mustOpen(tab), sources+1)
+		}
+	}
+	for i := range got {
+		require.Equal(t, want, got[i].String())
+	}
+	require.Positive(t, f.Stats().ReadersTaken)
+	require.LessOrEqual(t, f.Stats().Readers, sources)
 }
 
 // The tail waits for the fastest subscriber when history is read, so that those

@@ -19,6 +19,7 @@ type Stats struct {
 	PrivateEncodings                 int64 // made for one subscription
 	Demoted, Promoted                int64 // fell out of the window, came back
 	Opens, Jumps, Retries, Evicted   int64 // sources opened; tail moved ahead; failed reads of the tail; frames dropped from the window
+	ReadersTaken                     int64 // sources taken from one subscription for another
 	TailWaits                        int64 // times that the tail waited for the fastest subscription
 	Acks                             int64
 }
@@ -27,17 +28,16 @@ type Stats struct {
 func (f *Feed) Stats() Stats {
 	c := &f.c
 	s := Stats{
-		Readers: int(c.readers.Load()),
 		Batches: c.batches.Load(), Rows: c.rows.Load(), Commits: c.commits.Load(),
 		ReaderBatches: c.readerBatches.Load(), ReaderRows: c.readerRows.Load(),
 		Deliveries: c.deliveries.Load(), RowsDelivered: c.delivered.Load(), Bytes: c.sent.Load(),
 		SharedEncodings: c.goneEncodings.Load(), SharedUses: c.goneShared.Load(), PrivateEncodings: c.privateEncodings.Load(),
 		Demoted: c.demoted.Load(), Promoted: c.promoted.Load(),
-		Opens: c.opens.Load(), Jumps: c.jumps.Load(), Retries: c.retries.Load(), TailWaits: c.tailWaits.Load(), Acks: c.acks.Load(),
+		Opens: c.opens.Load(), Jumps: c.jumps.Load(), Retries: c.retries.Load(), TailWaits: c.tailWaits.Load(), ReadersTaken: c.taken.Load(), Acks: c.acks.Load(),
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	s.Subscriptions, s.Views, s.Tailing = len(f.subs), len(f.views), f.tail != nil
+	s.Subscriptions, s.Readers, s.Views, s.Tailing = len(f.subs), f.readers, len(f.views), f.tail != nil
 	s.WindowBytes, s.WindowFrames, s.Evicted = f.win.bytes, len(f.win.frames), f.win.evicts
 	for _, v := range f.views {
 		s.SharedEncodings += v.encoded.Load()
@@ -59,6 +59,7 @@ func Metrics() []Metric {
 	return []Metric{
 		{"gateway_feeds_subscriptions", "Open subscriptions.", false, func(s *Stats) float64 { return float64(s.Subscriptions) }},
 		{"gateway_feeds_readers", "Subscriptions behind the window, which read the table themselves.", false, func(s *Stats) float64 { return float64(s.Readers) }},
+		{"gateway_feeds_readers_taken_total", "Times that a reader had to open the table again because others needed its place.", true, func(s *Stats) float64 { return float64(s.ReadersTaken) }},
 		{"gateway_feeds_views", "Different forms (format, columns, limits) in use.", false, func(s *Stats) float64 { return float64(s.Views) }},
 		{"gateway_feeds_window_bytes", "Memory held by the window, encodings included.", false, func(s *Stats) float64 { return float64(s.WindowBytes) }},
 		{"gateway_feeds_rows_decoded_total", "Rows decoded by the tail, once for all subscriptions.", true, func(s *Stats) float64 { return float64(s.Rows) }},

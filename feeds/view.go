@@ -2,6 +2,7 @@ package feeds
 
 import (
 	"fmt"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -70,7 +71,8 @@ type view struct {
 
 	mu       sync.Mutex
 	schemas  map[int64]projected // by schema id
-	shared   atomic.Int64        // deliveries whose bytes were there
+	scratch  sync.Pool           // of *[]byte, in which chunks are made
+	shared   atomic.Int64        // frames whose bytes were there
 	encoded  atomic.Int64        // encodings made for the window
 	encBytes atomic.Int64        // bytes of them
 }
@@ -103,6 +105,9 @@ func (v View) resolve(s *Schema) (viewKey, []int, error) {
 	key := viewKey{enc: v.Encoder, maxRows: v.MaxRows, maxByt: v.MaxBytes}
 	if len(v.Columns) == 0 {
 		return key, nil, nil
+	}
+	if s == nil {
+		return key, nil, &RequestError{Field: "columns", Why: "the table has no schema yet"}
 	}
 	ids := make([]int, len(v.Columns))
 	var text strings.Builder
@@ -145,9 +150,11 @@ func (v *view) project(s *Schema) (projected, error) {
 	return p, nil
 }
 
-// chunk is a part of a frame that fits one delivery.
+// chunk is a part of a frame that fits one delivery. Its bytes are an allocation of
+// their own: a message on its way to a slow reader holds these, not the frame's.
 type chunk struct {
 	from, to int
+	counts   Counts
 	bytes    []byte
 }
 
@@ -178,44 +185,41 @@ func (v *view) encode(f *Frame, from, to int) *encoding {
 			}
 		}
 	}
+	room, _ := v.scratch.Get().(*[]byte)
+	if room == nil {
+		room = new([]byte)
+	}
+	defer v.scratch.Put(room)
 	if from >= to {
-		e.one(ev, 0, 0, nil)
+		e.add(ev, 0, 0, room)
 		return e
 	}
 	perRow := int(v.bytesPerRow.Load())
-	buf := make([]byte, 0, (to-from)*(perRow+perRow/16)+512)
 	for at := from; at < to && e.err == nil; {
 		end := min(to, at+v.key.maxRows)
 		if perRow > 0 {
 			end = min(end, at+max(1, v.key.maxByt/perRow))
 		}
-		end = pairEnd(f.Rows, at, end, to)
-		buf, at = e.fit(ev, at, end, buf)
+		at = e.fit(ev, at, pairEnd(f.Rows, at, end, to), room)
 	}
-	if len(e.chunks) > 0 && e.err == nil {
+	if e.err == nil {
 		v.bytesPerRow.Store(int64(e.bytes/(to-from) + 1))
 	}
 	return e
 }
 
-// fit makes a chunk that begins with row from and ends at row to, or sooner if
-// its bytes are too many. It returns the buffer and the end.
-func (e *encoding) fit(ev *Event, from, to int, buf []byte) ([]byte, int) {
+// fit adds a chunk that begins with row from and ends at row to, or sooner if its
+// bytes are too many. It returns the end.
+func (e *encoding) fit(ev *Event, from, to int, room *[]byte) int {
 	for {
-		buf = e.one(ev, from, to, buf)
-		if e.err != nil {
-			return buf, to
+		size := e.make(ev, from, to, room)
+		most := e.view.key.maxByt
+		if e.err != nil || size <= most || to-from == 1 {
+			e.keep(ev, from, to, room)
+			return to
 		}
-		last := &e.chunks[len(e.chunks)-1]
-		size := len(last.bytes)
-		if size <= e.view.key.maxByt || to-from == 1 {
-			return buf, to
-		}
-		// Too large: give up this chunk and take as many rows as should fit.
-		e.chunks, e.bytes = e.chunks[:len(e.chunks)-1], e.bytes-size
-		buf = buf[:len(buf)-size]
-		rows := to - from
-		fewer := max(1, min(rows-1, rows*(e.view.key.maxByt-e.view.key.maxByt/16)/size))
+		// Too large: take as many rows as should fit.
+		fewer := max(1, min(to-from-1, (to-from)*(most-most/16)/size))
 		if end := pairEnd(ev.Rows, from, from+fewer, to); end < to {
 			to = end
 		} else {
@@ -224,23 +228,58 @@ func (e *encoding) fit(ev *Event, from, to int, buf []byte) ([]byte, int) {
 	}
 }
 
-// one encodes rows from..to behind buf, as a chunk.
-func (e *encoding) one(ev *Event, from, to int, buf []byte) []byte {
+// add adds rows from..to as a chunk.
+func (e *encoding) add(ev *Event, from, to int, room *[]byte) {
+	e.make(ev, from, to, room)
+	e.keep(ev, from, to, room)
+}
+
+// make encodes rows from..to into room and returns how many bytes they take.
+func (e *encoding) make(ev *Event, from, to int, room *[]byte) int {
+	*room = (*room)[:0]
+	if e.view.key.enc == nil {
+		return 0
+	}
+	ev.From, ev.To = from, to
+	out, err := e.view.key.enc.Append(*room, ev)
+	if err != nil {
+		e.err = fmt.Errorf("encode as %s: %w", e.view.key.enc.Name(), err)
+		return 0
+	}
+	*room = out
+	return len(out)
+}
+
+// keep adds what is in room as the chunk of rows from..to.
+func (e *encoding) keep(ev *Event, from, to int, room *[]byte) {
+	if e.err != nil {
+		return
+	}
 	c := chunk{from: from, to: to}
 	if e.view.key.enc != nil {
-		at := len(buf)
-		ev.From, ev.To = from, to
-		out, err := e.view.key.enc.Append(buf, ev)
-		if err != nil {
-			e.err = fmt.Errorf("encode as %s: %w", e.view.key.enc.Name(), err)
-			return buf
-		}
-		buf = out
-		c.bytes = buf[at:len(buf):len(buf)]
-		e.bytes += len(c.bytes)
+		c.bytes = append(make([]byte, 0, len(*room)), *room...)
+	}
+	if ev.Rows != nil {
+		c.counts = countKinds(ev.Rows, from, to)
 	}
 	e.chunks = append(e.chunks, c)
-	return buf
+	e.bytes += len(c.bytes) + chunkOverhead
+}
+
+// chunkOverhead is about what a chunk takes beside its bytes.
+const chunkOverhead = 96
+
+// parts returns the chunks of rows from..to, if they begin and end there.
+func (e *encoding) parts(from, to int) ([]chunk, bool) {
+	first := sort.Search(len(e.chunks), func(i int) bool { return e.chunks[i].from >= from })
+	if first == len(e.chunks) || e.chunks[first].from != from {
+		return nil, false
+	}
+	last := first + sort.Search(len(e.chunks)-first, func(i int) bool { return e.chunks[first+i].to >= to })
+	if last == len(e.chunks) || e.chunks[last].to != to {
+		return nil, false
+	}
+	return e.chunks[first : last+1], true
 }
 
 // pairEnd moves the end of a chunk so that the two rows of an update stay

@@ -9,7 +9,7 @@ import (
 )
 
 // Increment is what a writer has made since the last one: what a commit must
-// name. The files are complete and durable, and invisible until then.
+// name. The files are finished, and invisible until then.
 type Increment struct {
 	NewFiles  []manifest.DataFile // level 0, in the order of the flushes
 	Changelog []manifest.DataFile

@@ -162,13 +162,44 @@ func (t *Table) LiveEntries(ctx context.Context, s *Snapshot, filter Filter) ([]
 		}
 		metas = append(metas, m...)
 	}
-	var live manifest.LiveSet
-	err := t.eachManifest(ctx, metas, &filter, func(e *manifest.Entry) { live.Add(e) })
+	live, err := t.liveOf(ctx, metas, &filter)
 	if err != nil {
 		return nil, fmt.Errorf("snapshot %d of table %s: %w", s.ID, t.Path, err)
 	}
-	return live.Entries(), nil
+	return live, nil
 }
+
+func (t *Table) liveOf(ctx context.Context, metas []manifest.Meta, filter *Filter) ([]manifest.Entry, error) {
+	added, deleted := int64(0), int64(0)
+	for i := range metas {
+		if filter.keepsManifest(&metas[i]) {
+			added += metas[i].NumAdded
+			deleted += metas[i].NumDeleted
+		}
+	}
+	if deleted == 0 {
+		// Nothing to compare; the usual case after manifests were merged.
+		live := make([]manifest.Entry, 0, max(0, min(added, liveReserveMax)))
+		err := t.eachManifest(ctx, metas, filter, func(e *manifest.Entry) {
+			if e.Kind == manifest.Add {
+				live = append(live, *e)
+			} else {
+				deleted++
+			}
+		})
+		if err != nil || deleted == 0 {
+			return live, err
+		}
+		// The list miscounts: look at all again.
+	}
+	var live manifest.LiveSet
+	err := t.eachManifest(ctx, metas, filter, func(e *manifest.Entry) { live.Add(e) })
+	return live.Entries(), err
+}
+
+// liveReserveMax bounds the entries for which memory is taken in advance, since
+// the counts of a manifest list may be wrong.
+const liveReserveMax = 1 << 16
 
 // DeltaEntries returns the changes of a snapshot, ADD and DELETE entries in the
 // order of its manifests.

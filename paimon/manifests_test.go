@@ -76,6 +76,26 @@ func TestLiveEntriesFilter(t *testing.T) {
 	require.Equal(t, manifest.Delete, delta[0].Kind)
 }
 
+func TestManifestListThatMiscounts(t *testing.T) {
+	_, table := newTestTable(t, newClock(), kvSpec())
+	a := entryOf(t, table, "a", 0, 0)
+	putSnapshot(t, table, 1, 1, a, entryOf(t, table, "b", 0, 0))
+	gone := a
+	gone.Kind = manifest.Delete
+	s := putSnapshot(t, table, 2, 2, gone)
+	metas, err := table.ManifestList(t.Context(), s.DeltaManifestList)
+	require.NoError(t, err)
+	wrong := slices.Clone(metas)
+	wrong[0].NumAdded, wrong[0].NumDeleted = 1<<62, 0
+	data, err := manifest.EncodeList(wrong, manifest.Options{Compression: "zstd"})
+	require.NoError(t, err)
+	s.DeltaManifestList = "manifest-list-wrong"
+	require.NoError(t, table.Store.Put(t.Context(), table.ManifestPath(s.DeltaManifestList), data))
+	live, err := table.LiveEntries(t.Context(), s, Filter{})
+	require.NoError(t, err)
+	require.Equal(t, []string{"b"}, fileNames(live))
+}
+
 func TestFilterPrunesManifestsUnread(t *testing.T) {
 	_, table := newTestTable(t, newClock(), partitionedSpec())
 	for id := int64(1); id <= 4; id++ {

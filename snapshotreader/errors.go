@@ -37,7 +37,7 @@ type CursorExpiredError struct {
 }
 
 func (e *CursorExpiredError) Error() string {
-	s := fmt.Sprintf("%s of snapshot %d has expired: ", e.Cursor.Phase, e.Cursor.Snapshot)
+	s := fmt.Sprintf("snapshot %d has expired, with its %s: ", e.Cursor.Snapshot, e.Cursor.Phase)
 	if e.Earliest == 0 {
 		s += "nothing from there on is left"
 	} else {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/objstore/faultstore"
 	"sluice/paimon"
 	"sluice/paimon/manifest"
 	"sluice/paimon/rowdata"
@@ -138,4 +139,28 @@ func TestWideBatch(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, int64(1), id)
 	require.Len(t, latestRows(t, table), 3000)
+}
+
+// TestManyBuckets: a commit of more files than are put aside to be finished
+// together, and what happens if one of them cannot be.
+func TestManyBuckets(t *testing.T) {
+	store := faultstore.New(memory())
+	table := newTable(t, store, usual("bucket", "200", "changelog-producer", "input"))
+	w := openWriter(t, table, Options{Shards: 1})
+	var rows [][]any
+	for i := range 1000 {
+		rows = append(rows, []any{i, "x"})
+	}
+	write(t, w, "", rows...)
+	require.NoError(t, w.Flush(t.Context()))
+	require.Len(t, latestRows(t, table), 1000)
+	require.Len(t, changelog(t, table, 1), 1000)
+	require.Greater(t, w.Metrics().FilesOut, int64(4*unfinishedMax))
+
+	store.SetRules(faultstore.Rule{Ops: []faultstore.Op{faultstore.Finish}, Skip: 230, Times: 1})
+	write(t, w, "", rows...)
+	require.ErrorIs(t, w.Flush(t.Context()), faultstore.ErrInjected)
+	s, err := table.LatestSnapshot(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, int64(1), s.ID)
 }

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"sluice/lsm"
-	"sluice/objstore"
 	"sluice/paimon"
 	"sluice/paimon/commit"
 	"sluice/paimon/datafile"
@@ -97,7 +96,9 @@ type shard struct {
 
 	writers map[destination]bucketWriter // those with rows of the open group
 	order   []destination                // in the order of their first rows
-	err     error                        // first failure; nothing is taken any more
+
+	finisher finisher
+	err      error // first failure; nothing is taken any more
 }
 
 // run works until the queue is closed.
@@ -110,11 +111,11 @@ func (s *shard) run(ctx context.Context) {
 			tasks[i] = task{}
 		}
 	}
+	// What is left is of a commit that will not be, so errors do not matter.
 	for _, w := range s.writers {
-		if err := w.Close(); err != nil && s.err == nil {
-			s.err = err
-		}
+		_ = w.Close()
 	}
+	_ = s.finisher.abort()
 	s.pool.Close()
 }
 
@@ -143,12 +144,11 @@ func (s *shard) newWriter(to destination) bucketWriter {
 	folder := s.table.BucketPath([]byte(to.partition), int(to.bucket)) + "/"
 	store := s.table.Store
 	create := func(ctx context.Context, name string) (datafile.Sink, error) {
-		var w objstore.Writer
 		w, err := store.Create(ctx, folder+name)
 		if err != nil {
 			return nil, err
 		}
-		return w, nil
+		return &lateFile{Writer: w, f: &s.finisher}, nil
 	}
 	next := s.seqs.next(to)
 	if s.shape.keyed {
@@ -171,6 +171,9 @@ func (s *shard) prepare(ctx context.Context) prepared {
 		delete(s.writers, to)
 	}
 	s.order = s.order[:0]
+	if s.err == nil {
+		s.err = s.finisher.finish(ctx)
+	}
 	p.stats, p.err = s.pool.TakeStats(), s.err
 	return p
 }

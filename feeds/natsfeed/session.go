@@ -157,7 +157,7 @@ func (s *session) publish(ctx context.Context, d *feeds.Delivery) error {
 	if err != nil {
 		return err
 	}
-	ack, err := s.p.js.PublishMsgAsync(m, jetstream.WithRetryAttempts(0))
+	ack, err := s.p.js.PublishMsgAsync(m, jetstream.WithRetryAttempts(0), jetstream.WithStallWait(s.p.o.AckTimeout))
 	if err != nil {
 		return fmt.Errorf("publish to %s: %w", m.Subject, err)
 	}

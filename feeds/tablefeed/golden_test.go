@@ -24,7 +24,6 @@ import (
 	"sluice/snapshotreader"
 )
 
-
 const goldenDir = "../../testdata/golden"
 
 // goldenCatalog puts a copy of a golden table into a warehouse, as g.t.

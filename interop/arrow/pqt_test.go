@@ -38,7 +38,7 @@ func columns(t *testing.T) []rowdata.Field {
 	row := &rowdata.Type{Root: rowdata.Row, Fields: []rowdata.Field{{ID: 50, Name: "x", Type: dec}, {ID: 51, Name: "y", Type: text}}}
 	list := &rowdata.Type{Root: rowdata.Array, Elem: text}
 	m := &rowdata.Type{Root: rowdata.Map, Key: text.AsNotNull(), Elem: &rowdata.Type{Root: rowdata.Array, Elem: row}}
-	for i, typ := range []*rowdata.Type{row, list, {Root: rowdata.Array, Elem: list}, m, {Root: rowdata.Multiset, Elem: in},
+	for i, typ := range []*rowdata.Type{row, list, {Root: rowdata.Array, Elem: list}, m, {Root: rowdata.Multiset, Elem: in.AsNotNull()},
 		{Root: rowdata.Row, Fields: []rowdata.Field{{ID: 60, Name: "m", Type: m}, {ID: 61, Name: "l", Type: &rowdata.Type{Root: rowdata.Array, Elem: in.AsNotNull()}}}}} {
 		fields = append(fields, rowdata.Field{ID: 70 + i, Name: fmt.Sprint("n", i), Type: typ})
 	}

@@ -4,12 +4,14 @@ package engines
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -58,7 +60,7 @@ func changes(t *testing.T, lines []string) []string {
 		}
 		all = append(all, c.Kind+" "+compact(t, c.Row))
 	}
-	return all
+	return milliseconds(all)
 }
 
 func compact(t *testing.T, row []byte) string {
@@ -66,6 +68,22 @@ func compact(t *testing.T, row []byte) string {
 	var buf bytes.Buffer
 	require.NoError(t, json.Compact(&buf, row))
 	return buf.String()
+}
+
+// at is the time column as engines print it: Flink leaves zero seconds out, Python
+// prints six digits or none.
+var at = regexp.MustCompile(`"at":"([^"T]*T\d\d:\d\d)(:\d\d)?(\.\d+)?"`)
+
+// milliseconds renders the time column as we do.
+func milliseconds(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = at.ReplaceAllStringFunc(line, func(s string) string {
+			m := at.FindStringSubmatch(s)
+			return `"at":"` + m[1] + cmp.Or(m[2], ":00") + (m[3] + ".000"[len(m[3][:min(4, len(m[3]))]):])[:4] + `"`
+		})
+	}
+	return out
 }
 
 // tail reads changes until stop is closed and everything committed by then has
@@ -109,11 +127,11 @@ func tail(ctx context.Context, p *paimon.Table, stop <-chan struct{}) ([]string,
 		return all, err
 	default:
 	}
-	at, err := follow(snapshotreader.Start{Mode: snapshotreader.StartEarliest}, snapshotreader.Until{})
+	stopped, err := follow(snapshotreader.Start{Mode: snapshotreader.StartEarliest}, snapshotreader.Until{})
 	if err != nil {
 		return nil, err
 	}
-	_, err = follow(snapshotreader.At(at), latest)
+	_, err = follow(snapshotreader.At(stopped), latest)
 	return all, err
 }
 

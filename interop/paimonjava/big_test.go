@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,7 +22,7 @@ import (
 // smallPages make many pages and several row groups of a few rows, and
 // dictionaries that are full soon.
 var smallPages = map[string]string{
-	"parquet.page.row.count.limit": "700", "parquet.page.size": "8 kb", "file.block-size": "150 kb", "parquet.dictionary.page.size": "4 kb",
+	"parquet.page.row.count.limit": "700", "parquet.page.size": "8192", "file.block-size": "60 kb", "parquet.dictionary.page.size": "4096",
 }
 
 // bigLayouts are ways to lay out big tables: in one file, in several, in files
@@ -46,14 +47,17 @@ var bigLayouts = []struct {
 // batches of 1,024 rows, and leaves out files, row groups and pages by their
 // bounds.
 func TestBig(t *testing.T) {
-	const chunk = 6
-	types := slices.Clone(atomicTypes)
-	for i := 0; i < len(types); i += chunk {
-		l := bigLayouts[i/chunk%len(bigLayouts)]
-		columns := columns(types[i:min(i+chunk, len(types))]...)
-		t.Run(fmt.Sprint(l.name, columns), func(t *testing.T) {
+	for i, l := range bigLayouts {
+		var types []string
+		for j := i; j < len(atomicTypes); j += len(bigLayouts) {
+			types = append(types, atomicTypes[j])
+		}
+		if l.options["file.format"] == "avro" {
+			types = inAvro(types)
+		}
+		t.Run(fmt.Sprint(l.name, types), func(t *testing.T) {
 			t.Parallel()
-			testBig(t, l.layout, l.compact, columns)
+			testBig(t, l.layout, l.compact, columns(types...))
 		})
 	}
 }
@@ -83,6 +87,9 @@ func testBig(t *testing.T, l layout, compact bool, columns []string) {
 	}
 	if compact {
 		f.java("compact", f.dir, "--full")
+	}
+	if out := os.Getenv("KEEP"); out != "" {
+		exec.Command("cp", "-r", f.dir, out).Run()
 	}
 	f.agree()
 	for i := range typ.Fields {

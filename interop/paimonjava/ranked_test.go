@@ -4,7 +4,6 @@ package paimonjava
 
 import (
 	"encoding/base64"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -56,14 +55,15 @@ func ranked(t *rowdata.Type, rank int) any {
 		// Longer than what statistics keep, and equal as far as they do, with letters
 		// whose order in UTF-16 is not the one in UTF-8.
 		return fmt.Sprintf("日本 a beginning that all have in common \U0001F389%08d\uffe6", rank+bigRows)
-	case rowdata.Binary:
-		return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, uint32(rank+1<<31)))
-	case rowdata.Varbinary:
-		if t.Length < rowdata.MaxLength {
-			return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint32([]byte{0x7f, 0x80}, uint32(rank+1<<31)))
+	case rowdata.Binary, rowdata.Varbinary:
+		// Filters of Java compare bytes with their sign, unlike its statistics, so none
+		// that differ have the highest bit.
+		b := []byte(fmt.Sprintf("%04x", rank+bigRows))
+		if t.Root == rowdata.Varbinary && t.Length == rowdata.MaxLength {
+			// No prefix of this has a next greater one.
+			b = append([]byte(strings.Repeat("\xff", 20)), b...)
 		}
-		// No prefix of this has a next greater one.
-		return base64.StdEncoding.EncodeToString(binary.BigEndian.AppendUint64([]byte(strings.Repeat("\xff", 20)), uint64(rank+1<<31)))
+		return base64.StdEncoding.EncodeToString(b)
 	case rowdata.Date:
 		return time.Unix(int64(rank)*86400, 0).UTC().Format(time.DateOnly)
 	case rowdata.Time:

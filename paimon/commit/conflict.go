@@ -8,12 +8,6 @@ import (
 	"sluice/paimon/manifest"
 )
 
-// bucketOf names a bucket of a partition.
-type bucketOf struct {
-	partition string // row
-	number    int32
-}
-
 // overlay is what the entries of a commit do to the live files, without doing
 // it.
 type overlay struct {
@@ -105,7 +99,7 @@ func (o *overlay) checkFiles() error {
 	for i := range o.entries {
 		e := &o.entries[i]
 		id := e.Identity()
-		_, isLive := o.live.partitions[string(e.Partition)].buckets[e.Bucket][id]
+		_, isLive := o.live.partitions[string(e.Partition)].files[placeOf(e)][id]
 		_, isDeleted := o.deleted[id]
 		isAdded := o.added[id] != nil
 		switch {
@@ -129,20 +123,20 @@ func (o *overlay) checkFiles() error {
 // checkKeyRanges is rule 5: within a level above 0 no two files of a bucket
 // overlap.
 func (o *overlay) checkKeyRanges() error {
-	type place struct {
-		bucketOf
-		level int32
+	type spot struct {
+		partition string // row
+		place
 	}
-	places := map[place][]keyRange{}
+	spots := map[spot][]keyRange{}
 	for _, e := range o.added {
 		if e.File.Level > 0 {
-			at := place{bucketOf{string(e.Partition), e.Bucket}, e.File.Level}
-			places[at] = append(places[at], keyRange{e.File.FileName, e.File.MinKey, e.File.MaxKey})
+			at := spot{string(e.Partition), placeOf(e)}
+			spots[at] = append(spots[at], keyRange{e.File.FileName, e.File.MinKey, e.File.MaxKey})
 		}
 	}
-	for at, files := range places {
-		for id, f := range o.live.partitions[at.partition].buckets[at.number] {
-			if _, gone := o.deleted[id]; f.level == at.level && !gone {
+	for at, files := range spots {
+		for id, f := range o.live.partitions[at.partition].files[at.place] {
+			if _, gone := o.deleted[id]; !gone {
 				files = append(files, keyRange{f.name, f.min, f.max})
 			}
 		}
@@ -151,7 +145,7 @@ func (o *overlay) checkKeyRanges() error {
 			return err
 		}
 		if overlap != nil {
-			e := &manifest.Entry{Partition: []byte(at.partition), Bucket: at.number, File: manifest.DataFile{FileName: overlap[0].file}}
+			e := &manifest.Entry{Partition: []byte(at.partition), Bucket: at.bucket, File: manifest.DataFile{FileName: overlap[0].file}}
 			return o.conflict(ConflictKeyRange, e, "on level %d it overlaps %s: two compactions ran at once", at.level, overlap[1].file)
 		}
 	}
@@ -163,8 +157,8 @@ func (o *overlay) checkKeyRanges() error {
 func (o *overlay) checkVectors(partitions map[string]struct{}, index []manifest.IndexEntry) error {
 	files := map[string]bool{} // live after the commit: whether it has a vector
 	for p := range partitions {
-		for _, bucket := range o.live.partitions[p].buckets {
-			for id, f := range bucket {
+		for _, level := range o.live.partitions[p].files {
+			for id, f := range level {
 				if _, gone := o.deleted[id]; !gone {
 					files[f.name] = false
 				}

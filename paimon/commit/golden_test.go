@@ -52,9 +52,22 @@ func replay(t *testing.T, golden, root string, o Options) (source, copied *paimo
 		require.NoError(t, err)
 		var messages []Message
 		messages, before = messagesOf(t, source, s, before)
-		_, err = c.Commit(ctx, Request{User: s.CommitUser, Identifier: id, Messages: messages, Watermark: s.Watermark, Properties: s.Properties,
-			IgnoreEmpty: s.CommitKind == paimon.CommitCompact})
+		req := Request{User: s.CommitUser, Identifier: id, Messages: messages, Watermark: s.Watermark, Properties: s.Properties,
+			IgnoreEmpty: s.CommitKind == paimon.CommitCompact}
+		want := 1
+		if id < last && s.CommitKind == paimon.CommitAppend { // both parts of one commit at once
+			next, err := source.Snapshot(ctx, id+1)
+			require.NoError(t, err)
+			if next.CommitKind == paimon.CommitCompact {
+				messages, before = messagesOf(t, source, next, before)
+				req.Messages = append(req.Messages, messages...)
+				id++
+				want++
+			}
+		}
+		result, err := c.Commit(ctx, req)
 		require.NoError(t, err, "snapshot %d of %s", id, golden)
+		require.Len(t, result.Snapshots, want)
 	}
 	return source, copied
 }

@@ -19,15 +19,19 @@ type liveFiles struct {
 }
 
 type livePartition struct {
-	totals  map[int32]int // files by _TOTAL_BUCKETS
-	buckets map[int32]map[string]liveFile
+	totals map[int32]int // files by _TOTAL_BUCKETS
+	files  map[place]map[string]liveFile
 }
+
+// place is a level of a bucket.
+type place struct{ bucket, level int32 }
+
+func placeOf(e *manifest.Entry) place { return place{e.Bucket, e.File.Level} }
 
 type liveFile struct {
 	name     string
-	level    int32
 	total    int32
-	min, max []byte
+	min, max []byte // above level 0
 }
 
 // loadLive reads the live files of partitions that are not there yet.
@@ -63,7 +67,7 @@ func (c *Committer) loadLive(ctx context.Context, partitions map[string]struct{}
 		}
 	}
 	for p := range missing {
-		h.live.partitions[p] = &livePartition{totals: map[int32]int{}, buckets: map[int32]map[string]liveFile{}}
+		h.live.partitions[p] = &livePartition{totals: map[int32]int{}, files: map[place]map[string]liveFile{}}
 	}
 	h.live.apply(entries)
 	return h.live, nil
@@ -77,10 +81,10 @@ func (l *liveFiles) apply(entries []manifest.Entry) {
 		if p == nil {
 			continue
 		}
-		id := e.Identity()
+		id, at := e.Identity(), placeOf(e)
 		if e.Kind == manifest.Delete {
-			if f, ok := p.buckets[e.Bucket][id]; ok {
-				delete(p.buckets[e.Bucket], id)
+			if f, ok := p.files[at][id]; ok {
+				delete(p.files[at], id)
 				if p.totals[f.total]--; p.totals[f.total] == 0 {
 					delete(p.totals, f.total)
 				}
@@ -88,20 +92,20 @@ func (l *liveFiles) apply(entries []manifest.Entry) {
 			}
 			continue
 		}
-		bucket := p.buckets[e.Bucket]
-		if bucket == nil {
-			bucket = map[string]liveFile{}
-			p.buckets[e.Bucket] = bucket
+		files := p.files[at]
+		if files == nil {
+			files = map[string]liveFile{}
+			p.files[at] = files
 		}
-		if _, again := bucket[id]; again {
+		if _, again := files[id]; again {
 			continue
 		}
 		// Keys are copied: they would keep the whole manifest in memory.
-		f := liveFile{name: id[:len(e.File.FileName)], level: e.File.Level, total: e.TotalBuckets}
-		if e.File.Level > 0 {
+		f := liveFile{name: id[:len(e.File.FileName)], total: e.TotalBuckets}
+		if at.level > 0 {
 			f.min, f.max = bytes.Clone(e.File.MinKey), bytes.Clone(e.File.MaxKey)
 		}
-		bucket[id] = f
+		files[id] = f
 		p.totals[e.TotalBuckets]++
 		l.count++
 	}

@@ -110,7 +110,7 @@ func TestFlippedBytes(t *testing.T) {
 		good := hostileFile(t, codec)
 		require.NoError(t, hostileRead(good, math.MaxInt, false))
 		bad := make([]byte, len(good))
-		for at := 0; at < len(good); at += 5 {
+		for at := 0; at < len(good); at += 11 {
 			copy(bad, good)
 			bad[at] ^= []byte{0x01, 0x80, 0xff}[at%3]
 			requireDeclared(t, hostileRead(bad, 1_000, true))

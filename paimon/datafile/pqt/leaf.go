@@ -14,6 +14,10 @@ var (
 	errElements = fmt.Errorf("lists of more than %d elements in a batch: read fewer rows at a time", elementsMax)
 )
 
+// bombBytes is the size of a page from which on it must not have been compressed
+// to less than a thousandth: that is made to fill memory.
+const bombBytes = 64 << 20
+
 // elementsMax bounds the entries of a nested column in one batch.
 const elementsMax = 1 << 26
 
@@ -190,7 +194,7 @@ func (l *leafReader) decompress(b []byte, size int) ([]byte, error) {
 			return b, nil
 		}
 	}
-	if size > pageBytesMax || size > len(b)*ratioMax(l.codec)+64 {
+	if size > pageBytesMax || size > len(b)*ratioMax(l.codec)+64 || size > bombBytes && size/1000 > len(b) {
 		return nil, fmt.Errorf("%d bytes cannot become %d", len(b), size)
 	}
 	if cap(l.page) < size+slack {

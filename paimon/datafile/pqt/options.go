@@ -5,11 +5,8 @@ import (
 	"fmt"
 )
 
-// Limits that no option lifts.
-const (
-	pageBytesMax  = 1 << 30 // of a page, not compressed
-	pageValuesMax = 1 << 31 / 2
-)
+// pageBytesMax bounds a page, not compressed. No option lifts it.
+const pageBytesMax = 1 << 30
 
 // Options says how a [Writer] lays out a file. The zero value is what Paimon's
 // Java writer does by default, with delta encoding for integers.

@@ -150,7 +150,7 @@ func fits(v *rowdata.Vector, t *rowdata.Type) error {
 	if v.Type == t {
 		return nil
 	}
-	if v.Storage() != t.Storage() {
+	if v.Storage() != t.Storage() || unitDiffers(v.Type, t) {
 		return fmt.Errorf("a vector of %s for type %s", v.Type, t)
 	}
 	switch t.Storage() {
@@ -179,6 +179,18 @@ func fits(v *rowdata.Vector, t *rowdata.Type) error {
 		}
 	}
 	return nil
+}
+
+// unitDiffers tells whether equal numbers are other values in two types of the
+// same storage.
+func unitDiffers(a, b *rowdata.Type) bool {
+	switch b.Root {
+	case rowdata.Decimal:
+		return a.Root != b.Root || a.Scale != b.Scale
+	case rowdata.Timestamp, rowdata.TimestampLTZ:
+		return a.Root != rowdata.Timestamp && a.Root != rowdata.TimestampLTZ || (a.Precision <= 3) != (b.Precision <= 3)
+	}
+	return false
 }
 
 func nullsIn(v *rowdata.Vector, from, to int) int64 {

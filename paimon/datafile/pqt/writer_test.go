@@ -238,6 +238,12 @@ func TestWriterMisuse(t *testing.T) {
 	swapped := append([]*rowdata.Vector{}, cols...)
 	swapped[0], swapped[5] = swapped[5], swapped[0]
 	require.ErrorContains(t, open().Write(swapped, 0, 10), "_KEY_order_id")
+	for _, typ := range []rowdata.Type{{Root: rowdata.Timestamp, Precision: 6}, {Root: rowdata.BigInt}} {
+		unit := append([]*rowdata.Vector{}, cols...)
+		unit[7] = rowdata.NewVector(&typ, 0)
+		unit[7].AppendRange(cols[7], 0, 10)
+		require.ErrorContains(t, open().Write(unit, 0, 10), `"ts"`)
+	}
 	w := open()
 	_, err = w.Close()
 	require.NoError(t, err)

@@ -213,6 +213,33 @@ func BenchmarkFanout(b *testing.B) {
 	}
 }
 
+// Many subscribers of what is there already: how much of it do they read together?
+func BenchmarkReplay(b *testing.B) {
+	const commits = 250
+	for _, format := range formats {
+		b.Run(fmt.Sprintf("format=%s/streams=100/batch=100", strings.ToLower(format.String()[7:])), func(b *testing.B) {
+			tab, rows, addr, hub := bench(b, feeds.Options{})
+			for range commits {
+				tab.Commit(feedtest.Unit{Rows: rows})
+			}
+			var cpu time.Duration
+			for b.Loop() {
+				c0 := cpuTime()
+				startReceiver(b, addr, 100, 10, int(format), 100, commits, "earliest")()
+				cpu += cpuTime() - c0
+			}
+			n := float64(b.N) * float64(commits*rows.N*100)
+			f, err := hub.Feed("f")
+			require.NoError(b, err)
+			st := f.Stats()
+			b.ReportMetric(n/cpu.Seconds(), "deliveries/cpu-s")
+			b.ReportMetric(n/b.Elapsed().Seconds(), "deliveries/s")
+			b.ReportMetric(float64(st.ReaderRows)/float64(st.RowsDelivered), "own-reads")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
 // What streams that read nothing hold in memory, goroutine stacks included.
 func BenchmarkIdleStreamMemory(b *testing.B) {
 	for _, streams := range []int{1000} {

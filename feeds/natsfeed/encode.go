@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"sluice/feeds"
-	"sluice/paimon/rowdata"
 )
 
 // rowsJSON encodes changes as {"kind":"+U","row":{…}}: one, or a list of them.
@@ -18,7 +17,7 @@ func (e rowsJSON) Append(dst []byte, ev *feeds.Event) ([]byte, error) {
 	if ev.Kind != feeds.FrameRows {
 		return dst, nil
 	}
-	b := rowdata.Batch{Type: ev.Schema.Row, Cols: ev.Cols, N: ev.Rows.N}
+	rows := ev.Schema.JSON()
 	if e.list {
 		dst = append(dst, '[')
 	}
@@ -29,7 +28,7 @@ func (e rowsJSON) Append(dst []byte, ev *feeds.Event) ([]byte, error) {
 		dst = append(dst, `{"kind":"`...)
 		dst = append(dst, ev.Rows.Kind(i).String()...)
 		dst = append(dst, `","row":`...)
-		dst = rowdata.AppendJSONObject(dst, &b, i)
+		dst = rows.AppendObject(dst, ev.Cols, i)
 		dst = append(dst, '}')
 	}
 	if e.list {

@@ -47,7 +47,7 @@ func New(nc *nats.Conn, feed *feeds.Feed, table string, o Options) (*Publisher, 
 	if err != nil {
 		return nil, err
 	}
-	js, err := jetstream.New(nc, jetstream.WithPublishAsyncMaxPending(o.InFlight+1), jetstream.WithPublishAsyncTimeout(o.AckTimeout))
+	js, err := jetstream.New(nc)
 	if err != nil {
 		return nil, fmt.Errorf("natsfeed: %w", err)
 	}

@@ -14,31 +14,21 @@ import (
 	"sluice/feeds"
 )
 
-// errOutOfStep ends a session whose message got another place than expected.
-var errOutOfStep = errors.New("message got another sequence number than expected")
-
-// sent is a message that waits for its acknowledgement.
-type sent struct {
-	ack  jetstream.PubAckFuture
-	seq  uint64
-	rows int
-	next feeds.Cursor
-}
-
 // session is one stretch of publishing, from a position that was read back to
 // the first failure.
 type session struct {
-	p       *Publisher
-	sub     *feeds.Subscription
-	last    uint64 // sequence number of the last message sent
-	lastID  string // its message id, empty before the first one of the session
-	queue   chan sent
-	buf     []byte
-	place   place
-	ackedAt chan struct{} // closed by the acknowledging goroutine at its end
-	acked   bool          // any; read after ackedAt
-	failure error         // read after ackedAt
-	pinned  time.Time
+	p      *Publisher
+	sub    *feeds.Subscription
+	acks   *acks
+	last   uint64 // sequence number of the last message sent
+	pinned time.Time
+
+	// The message is made anew for each delivery, in the same memory: the client
+	// has copied it when it returns.
+	msg    nats.Msg
+	values [headers][1]string // of the headers, in the order of their names below
+	next   feeds.Cursor       // after the last message
+	text   string             // of next
 }
 
 // session publishes until something fails or ctx ends. acked tells whether any
@@ -72,17 +62,16 @@ func (p *Publisher) session(ctx context.Context) (acked bool, err error) {
 	}
 	defer sub.Close()
 	p.o.Events.resumed(p.o.Stream, sub.Cursor(), at.last)
-	s := &session{p: p, sub: sub, last: at.last, queue: make(chan sent, p.o.InFlight), ackedAt: make(chan struct{})}
-	err = s.run(ctx)
-	p.held = p.held || s.acked
+	acked, err = p.run(ctx, sub, at.last)
+	p.held = p.held || acked
 	if wrongSequence(err) {
 		// Somebody wrote in between. It is another publisher unless it was this
 		// one, whose acknowledgement got lost.
 		if now, readErr := p.readPosition(ctx, stream); readErr == nil && now.name != p.o.Name {
-			return s.acked, &FencedError{Stream: p.o.Stream, Publisher: now.name, Sequence: now.last}
+			return acked, &FencedError{Stream: p.o.Stream, Publisher: now.name, Sequence: now.last}
 		}
 	}
-	return s.acked, err
+	return acked, err
 }
 
 // headerRoom is left for headers below the server's limit for a message.
@@ -95,24 +84,23 @@ func (p *Publisher) payloadMax() int {
 	return min(int(p.nc.MaxPayload())-headerRoom, feeds.LimitMaxBytes)
 }
 
-// run sends; a goroutine takes the acknowledgements in order and ends with the
-// queue or at the first failure, which cancels the sending.
-func (s *session) run(ctx context.Context) error {
+// run sends what the subscription delivers and waits for the acknowledgements.
+func (p *Publisher) run(ctx context.Context, sub *feeds.Subscription, last uint64) (acked bool, err error) {
 	sending, cancel := context.WithCancel(ctx)
 	defer cancel()
-	drained := make(chan struct{})
-	go s.acknowledge(cancel, drained)
-	err := s.send(sending)
-	close(s.queue)
+	a, err := newAcks(p, last, cancel)
+	if err != nil {
+		return false, err
+	}
+	defer a.close()
+	s := &session{p: p, sub: sub, acks: a, last: last}
+	err = s.send(sending)
 	// Messages on their way get a little time to be acknowledged: it is no loss
 	// if they are not, since the next session reads back what arrived.
-	timer := time.AfterFunc(s.p.o.DrainTimeout, func() { close(drained) })
-	<-s.ackedAt
-	timer.Stop()
-	if s.failure != nil {
-		return s.failure
+	if failure := a.drain(p.o.DrainTimeout); failure != nil {
+		err = failure
 	}
-	return err
+	return a.any, err
 }
 
 func (s *session) send(ctx context.Context) error {
@@ -142,7 +130,7 @@ func (s *session) send(ctx context.Context) error {
 // table keeps the history that a restart will ask for. Losing one is harmless.
 func (s *session) pin(ctx context.Context, c feeds.Cursor) {
 	now := time.Now()
-	if now.Sub(s.pinned) < s.p.o.PinInterval || len(s.queue) > 0 {
+	if now.Sub(s.pinned) < s.p.o.PinInterval || s.acks.waiting() > 0 {
 		return
 	}
 	s.pinned = now
@@ -153,86 +141,16 @@ func (s *session) pin(ctx context.Context, c feeds.Cursor) {
 
 // publish sends the rows of a delivery as one message.
 func (s *session) publish(ctx context.Context, d *feeds.Delivery) error {
-	m, err := s.message(d)
-	if err != nil {
+	if err := s.message(d); err != nil {
 		return err
 	}
-	ack, err := s.p.js.PublishMsgAsync(m, jetstream.WithRetryAttempts(0), jetstream.WithStallWait(s.p.o.AckTimeout))
-	if err != nil {
-		return fmt.Errorf("publish to %s: %w", m.Subject, err)
+	var err error
+	if s.msg.Reply, err = s.acks.reserve(ctx, d.Rows()); err != nil {
+		return err
+	}
+	if err := s.p.nc.PublishMsg(&s.msg); err != nil {
+		return fmt.Errorf("publish to %s: %w", s.msg.Subject, err)
 	}
 	s.last++
-	s.lastID = m.Header[jetstream.MsgIDHeader][0]
-	select {
-	case s.queue <- sent{ack: ack, seq: s.last, rows: d.Rows(), next: d.Next()}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// message makes the message of a delivery. It follows the one sent before it,
-// or is refused by the server.
-func (s *session) message(d *feeds.Delivery) (*nats.Msg, error) {
-	p := s.p
-	first := d.Frame.At.After(d.From)
-	h := nats.Header{
-		HeaderCursor:                    {d.Next().String()},
-		HeaderSnapshot:                  {strconv.FormatInt(d.Frame.Commit.Snapshot, 10)},
-		HeaderOrdinal:                   {strconv.FormatUint(uint64(first.Unit), 10) + "." + strconv.FormatUint(first.Row, 10)},
-		HeaderSchema:                    {strconv.FormatInt(d.Frame.Schema.ID, 10)},
-		HeaderPublisher:                 {p.o.Name},
-		jetstream.MsgIDHeader:           {first.String()},
-		jetstream.ExpectedLastSeqHeader: {strconv.FormatUint(s.last, 10)},
-	}
-	if s.lastID != "" {
-		// The sequence number alone does not fence a pipeline: when a stranger's
-		// message takes a place, the first of ours is refused, but the second finds
-		// the number that it expects. So each also names the message before it.
-		h[jetstream.ExpectedLastMsgIDHeader] = []string{s.lastID}
-	}
-	if d.Frame.Commit.Phase == feeds.Image {
-		h[HeaderPhase] = []string{"image"}
-	}
-	pl := place{feed: p.feed.Name(), bucket: d.Frame.Bucket, snapshot: d.Frame.Commit.Snapshot, partition: d.Frame.Partition}
-	pl.db, pl.table = splitTable(p.table)
-	if p.o.EventsPerMessage == 1 {
-		pl.kind = d.Frame.Rows.Kind(d.From)
-		h[HeaderKind] = []string{pl.kind.String()}
-	} else {
-		h[HeaderCount] = []string{strconv.Itoa(d.Rows())}
-	}
-	subject, err := p.subjects.subject(&pl)
-	if err != nil {
-		return nil, err
-	}
-	return &nats.Msg{Subject: subject, Header: h, Data: d.Bytes}, nil
-}
-
-// acknowledge awaits the acknowledgements in order. It ends with the queue, at
-// the first failure, or when drained is closed.
-func (s *session) acknowledge(cancel context.CancelFunc, drained <-chan struct{}) {
-	defer close(s.ackedAt)
-	for m := range s.queue {
-		if s.failure != nil {
-			continue // take what was still sent, so that sending never blocks
-		}
-		select {
-		case a := <-m.ack.Ok():
-			if a.Duplicate || a.Sequence != m.seq {
-				s.failure = fmt.Errorf("%w: %d instead of %d", errOutOfStep, a.Sequence, m.seq)
-				cancel()
-				continue
-			}
-			s.acked = true
-			s.p.messages.Add(1)
-			s.p.rows.Add(uint64(m.rows))
-			s.p.sequence.Store(a.Sequence)
-		case err := <-m.ack.Err():
-			s.failure = fmt.Errorf("message %d of stream %s: %w", m.seq, s.p.o.Stream, err)
-			cancel()
-		case <-drained:
-			s.failure = errors.New("acknowledgements did not come in time")
-		}
-	}
+	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"sluice/objstore"
 	"sluice/objstore/memstore"
 	"sluice/paimon"
+	"sluice/paimon/commit"
 	"sluice/paimon/rowdata"
 	"sluice/snapshotreader"
 	"sluice/tablewriter"
@@ -147,8 +148,6 @@ func (r *runner) step(i int) Step {
 func (r *runner) needs(s Step) string {
 	schema := r.table.Schema()
 	switch {
-	case s.Mode == "overwrite":
-		return "INSERT OVERWRITE"
 	case s.Compact == "full", s.Compact == "wait":
 		return "compaction"
 	case schema.HasPrimaryKey() && schema.MergeEngine() != paimon.Deduplicate:
@@ -171,7 +170,8 @@ func (r *runner) commit(ctx context.Context, i int) error {
 			return &unbuilt{what}
 		}
 	}
-	if s.Reopen || len(s.Alter) > 0 || len(s.Dynamic) > 0 {
+	overwrite := s.Mode == "overwrite"
+	if s.Reopen || overwrite || len(s.Alter) > 0 || len(s.Dynamic) > 0 {
 		if err := r.closeWriter(ctx); err != nil {
 			return err
 		}
@@ -181,7 +181,7 @@ func (r *runner) commit(ctx context.Context, i int) error {
 			return err
 		}
 	}
-	if err := r.open(ctx); err != nil {
+	if err := r.open(ctx, overwrite); err != nil {
 		return err
 	}
 	rows := &rowdata.Changes{Batch: *rowdata.NewBatch(r.w.Type(), len(r.c.Commits[i]))}
@@ -211,7 +211,9 @@ func (r *runner) commit(ctx context.Context, i int) error {
 	if _, err := r.w.Commit(ctx); err != nil {
 		return err
 	}
-	_, err = receipt.Wait(ctx)
+	if _, err = receipt.Wait(ctx); err == nil && overwrite {
+		err = r.closeWriter(ctx)
+	}
 	return err
 }
 
@@ -232,11 +234,15 @@ func (r *runner) fill(rows *rowdata.Changes) error {
 	return nil
 }
 
-func (r *runner) open(ctx context.Context) error {
+func (r *runner) open(ctx context.Context, overwrite bool) error {
 	if r.w != nil {
 		return nil
 	}
-	w, err := tablewriter.Open(ctx, r.table, tablewriter.Options{User: "case", CommitInterval: time.Hour, Shards: 1})
+	o := tablewriter.Options{User: "case", CommitInterval: time.Hour, Shards: 1}
+	if overwrite {
+		o.User, o.Overwrite = "case-overwrite", &commit.Overwrite{}
+	}
+	w, err := tablewriter.Open(ctx, r.table, o)
 	if err != nil {
 		return r.translate(err)
 	}

@@ -1,7 +1,6 @@
 package crash
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -107,10 +106,4 @@ func sweep(t *testing.T, table *paimon.Table) int {
 	require.NoError(t, err)
 	require.Empty(t, again.Files)
 	return len(gone.Files)
-}
-
-// reader follows a table while others write it.
-type reader struct {
-	stop  context.CancelFunc
-	ended chan error
 }

@@ -136,7 +136,7 @@ func (p *process) stop() (rest []string) {
 
 // pause waits for a random time.
 func pause(r *rand.Rand, most time.Duration) {
-	<-time.After(rand.N(most) + time.Duration(r.IntN(1)))
+	<-time.After(time.Duration(r.Int64N(int64(most))))
 }
 
 // freePort returns a port that nobody listens on, and that no outgoing connection

@@ -116,8 +116,8 @@ func (d *doomed) spareChanges(ctx context.Context, t *paimon.Table, s *paimon.Sn
 }
 
 // spareChangelogs spares what the long-lived changelogs need, but for those that
-// skip tells. A changelog without changelog files is the delta of its snapshot,
-// if that was kept.
+// skip tells: changelog files or, in a table without a changelog producer, the
+// files that the delta added.
 func (d *doomed) spareChangelogs(ctx context.Context, t *paimon.Table, skip func(id int64) bool) error {
 	ids, err := t.ChangelogIDs(ctx)
 	if err != nil {
@@ -153,12 +153,15 @@ func (d *doomed) spareChangelog(ctx context.Context, t *paimon.Table, c *paimon.
 		eachAdded(t, entries, d.data.spare)
 		return nil
 	}
+	if t.Schema().ChangelogProducer() != paimon.ProducerNone {
+		return nil // there was nothing to deliver, whatever a tag may have kept of it
+	}
 	if err := eachMeta(ctx, t, c, partBase|partDelta, remains, d.meta.spare); err != nil {
 		return err
 	}
 	delta, err := t.DeltaEntries(ctx, c)
 	if errors.Is(err, objstore.ErrNotExist) {
-		return nil // not kept, because the table has a changelog producer
+		return nil // not kept, because the table had a changelog producer then
 	}
 	if err != nil {
 		return err

@@ -184,6 +184,7 @@ func (f *Feed) run(ctx context.Context, t *tail) {
 	}()
 	var counts Counts
 	var frames []*Frame
+	grace := newGrace()
 	for failures := 0; ; {
 		b, err := f.read(ctx, t, &src)
 		if err != nil {
@@ -198,6 +199,9 @@ func (f *Feed) run(ctx context.Context, t *tail) {
 		f.c.rows.Add(int64(b.Rows.N))
 		if b.Last {
 			f.c.commits.Add(1)
+		}
+		if f.inHistory(b) {
+			grace.wait(ctx, func() bool { return f.crowded(frames) })
 		}
 		wait, ok := f.publish(t, b, frames)
 		clear(frames)

@@ -18,6 +18,9 @@ import (
 // errOutOfStep ends a session whose message got another place than expected.
 var errOutOfStep = errors.New("message got another sequence number than expected")
 
+// errOver is the failure of a session that has ended.
+var errOver = errors.New("session is over")
+
 // acks keeps the messages of a session that wait for their acknowledgement, at
 // most as many as it has slots. Answers of the server come to a subject of the
 // session, with the sequence number that the message must get as last token, so
@@ -63,9 +66,9 @@ func newAcks(p *Publisher, last uint64, cancel context.CancelFunc) (*acks, error
 
 // close ends the subscription. Answers that come late are not counted.
 func (a *acks) close() {
+	a.fail(errOver)
 	a.timer.Stop()
-	a.fail(nats.ErrConnectionClosed) // of no effect but to stop the timer's chain
-	_ = a.sub.Unsubscribe()          // it fails with the connection, which then has no subscriptions
+	_ = a.sub.Unsubscribe() // it fails with the connection, which then has no subscriptions
 }
 
 // reserve waits for a free slot and takes it for the next message. It returns
@@ -99,22 +102,23 @@ func (a *acks) waiting() int {
 	return int(a.next - a.first)
 }
 
-// drain waits until no message waits any more, or until the time is up. It
-// returns why the session failed, if it did.
-func (a *acks) drain(limit time.Duration) error {
+// drain waits until no message waits any more, or until the time is up. It tells
+// whether any message of the session was acknowledged, and why the session
+// failed, if it did.
+func (a *acks) drain(limit time.Duration) (acked bool, err error) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
 	for {
 		a.mu.Lock()
-		left, failure := a.next-a.first, a.failure
+		left, acked, failure := a.next-a.first, a.any, a.failure
 		a.mu.Unlock()
 		if left == 0 || failure != nil {
-			return failure
+			return acked, failure
 		}
 		select {
 		case <-a.changed:
 		case <-timer.C:
-			return errors.New("acknowledgements did not come in time")
+			return acked, errors.New("acknowledgements did not come in time")
 		}
 	}
 }

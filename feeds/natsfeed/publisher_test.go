@@ -181,20 +181,14 @@ func TestASecondPublisherIsRefused(t *testing.T) {
 	r.commit(2, false)
 	_, stop := r.start(r.nc, Options{EnsureStream: true, Name: "first"})
 	r.awaitStream(4)
-	_, stopSecond := r.start(r.connect(), Options{Name: "second"})
+	second, err := New(r.connect(), r.feed, "shop.orders", Options{Stream: "ORDERS", Name: "second"})
+	require.NoError(t, err)
 	var fenced *FencedError
-	require.ErrorAs(t, waitWhileCommitting(stopSecond, r), &fenced)
+	require.ErrorAs(t, second.Run(t.Context()), &fenced)
 	require.Equal(t, "first", fenced.Publisher)
 	r.commit(2, false)
 	require.Equal(t, r.want, bodies(r.stream(len(r.want))), "the first one goes on")
 	require.NoError(t, stop())
-}
-
-// waitWhileCommitting waits for a publisher that ends by itself: commits go on meanwhile.
-func waitWhileCommitting(stop func() error, r *rig) error {
-	r.commit(1, false)
-	r.awaitStream(uint64(len(r.want)))
-	return stop()
 }
 
 // A publisher that cannot see the other one is stopped by the sequence number.

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"sluice/feeds"
 )
@@ -97,10 +95,11 @@ func (p *Publisher) run(ctx context.Context, sub *feeds.Subscription, last uint6
 	err = s.send(sending)
 	// Messages on their way get a little time to be acknowledged: it is no loss
 	// if they are not, since the next session reads back what arrived.
-	if failure := a.drain(p.o.DrainTimeout); failure != nil {
+	acked, failure := a.drain(p.o.DrainTimeout)
+	if failure != nil {
 		err = failure
 	}
-	return a.any, err
+	return acked, err
 }
 
 func (s *session) send(ctx context.Context) error {

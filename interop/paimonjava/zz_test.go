@@ -28,10 +28,10 @@ func TestZZ(t *testing.T) {
 		exec.Command("rm","-rf", out).Run()
 		fmt.Println(exec.Command("cp", "-r", f.dir, out).Run())
 	}
-	for x := 3100; x < 11000; x += 537 {
-		c := compare(&typ.Fields[4], ">=", x)
+	for x := 3100; x < 11000; x += 137 {
+		c := compare(&typ.Fields[3], ">=", x)
 		if x%2 == 0 {
-		c = compare(&typ.Fields[4], "<=", -x)
+		c = compare(&typ.Fields[3], "<=", -x)
 		}
 		java, our := f.javaRows(where{}, c.java), f.rows(where{}, c.ours)
 		n := 0

@@ -101,23 +101,25 @@ func (m *Message) Changes() (changes []Change, next string, err error) {
 	return changes, h("Sluice-Cursor"), nil
 }
 
-// place reads partition and bucket from the subject.
+// place reads bucket, and partition if there is one, from the subject.
 func (m *Message) place(c *Change) error {
 	tokens := strings.Split(m.Subject, ".")
-	var err error
-	if len(tokens) > 4 {
+	if m.Header.Get("Sluice-Kind") != "" {
+		tokens = tokens[:len(tokens)-1]
+	}
+	if len(tokens) != 4 && len(tokens) != 5 {
+		return fmt.Errorf("subject %s", m.Subject)
+	}
+	if len(tokens) == 5 {
+		var err error
 		if c.Partition, err = unescape(tokens[3]); err != nil {
 			return err
 		}
 		if c.Partition != "" {
 			c.Partition += "/"
 		}
-		tokens = tokens[1:]
 	}
-	if len(tokens) < 4 {
-		return fmt.Errorf("subject %s", m.Subject)
-	}
-	n, err := strconv.ParseInt(tokens[3], 10, 32)
+	n, err := strconv.ParseInt(tokens[len(tokens)-1], 10, 32)
 	c.Bucket = int32(n)
 	return err
 }

@@ -114,7 +114,17 @@ func (w *world) step(r *rapid.T, step int, branches bool) {
 		_, err := CleanOrphans(w.ctx, t, OrphanOptions{OlderThan: w.now.Add(time.Hour), Unsafe: true, Now: w.clock})
 		require.NoError(r, err)
 	case "branch":
-		require.NoError(r, t.CreateBranch(w.ctx, fmt.Sprint("b", step), w.anyTag(r, t)))
+		tag := w.anyTag(r, t)
+		if tag != "" {
+			// A tag whose snapshot has expired has lost its changelog, which the checks
+			// would miss in the branch.
+			from, err := t.Tag(w.ctx, tag)
+			require.NoError(r, err)
+			if ok, err := t.SnapshotExists(w.ctx, from.Snapshot.ID); err != nil || !ok {
+				return
+			}
+		}
+		require.NoError(r, t.CreateBranch(w.ctx, fmt.Sprint("b", step), tag))
 	case "unbranch":
 		if t.Branch != paimon.MainBranch {
 			require.NoError(r, w.table.DeleteBranch(w.ctx, t.Branch))

@@ -2,6 +2,7 @@ package pqt
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"testing"
 
@@ -52,6 +53,42 @@ func BenchmarkRead(b *testing.B) {
 				r.Close()
 			}
 			m.report(b, b.N*ordersRows)
+		})
+	}
+}
+
+// BenchmarkSmallFile is a commit of a few rows: a writer, a file, a reader.
+func BenchmarkSmallFile(b *testing.B) {
+	for _, rows := range []int{10, 1000} {
+		cols := makeOrders(rows)
+		file, _ := writeAll(b, ordersFields(), cols, Options{}, rows)
+		b.Run(fmt.Sprintf("op=write/rows=%d", rows), func(b *testing.B) {
+			b.ReportAllocs()
+			var out bytes.Buffer
+			for b.Loop() {
+				out.Reset()
+				w, err := NewWriter(&out, ordersFields(), Options{})
+				require.NoError(b, err)
+				if err := w.Write(cols, 0, rows); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := w.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("op=read/rows=%d", rows), func(b *testing.B) {
+			b.ReportAllocs()
+			fields := ordersFields()
+			batch := newVectors(fields)
+			for b.Loop() {
+				r, err := Open(bytes.NewReader(file), int64(len(file)), fields, ReadOptions{})
+				require.NoError(b, err)
+				if n, err := r.Next(batch); err != nil || n != rows {
+					b.Fatal(n, err)
+				}
+				r.Close()
+			}
 		})
 	}
 }

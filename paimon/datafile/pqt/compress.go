@@ -71,7 +71,7 @@ type compressor struct {
 	zstd   *zstd.Encoder
 	gzip   *gzip.Writer
 	brotli *brotli.Writer
-	lz4    lz4.Compressor
+	lz4    *lz4.Compressor
 	out    bytes.Buffer
 }
 
@@ -93,6 +93,8 @@ func newCompressor(c codec, zstdLevel int) *compressor {
 		p.gzip = gzip.NewWriter(nil)
 	case codecBrotli:
 		p.brotli = brotli.NewWriterLevel(nil, 1)
+	case codecLZ4Raw:
+		p.lz4 = new(lz4.Compressor) // of some 100 KiB
 	}
 	return p
 }

@@ -54,7 +54,7 @@ type leafReader struct {
 	// Entries of the batch, of a column with lists in it or around it.
 	batchRep, batchDef []byte
 	ahead, aheadDef    []byte // levels of the open page that are decoded and not used
-	levelBuf           [2][1024]byte
+	levelBuf           *[2][1024]byte
 }
 
 // corrupt wraps an error with the column and the place it is in.

@@ -103,6 +103,9 @@ func (l *leafReader) readEntries(n int64, out *rowdata.Vector) error {
 }
 
 func (l *leafReader) decodeAhead() error {
+	if l.levelBuf == nil {
+		l.levelBuf = new([2][1024]byte)
+	}
 	k := min(l.open, len(l.levelBuf[0]))
 	rep, def := l.levelBuf[0][:k], l.levelBuf[1][:k]
 	if err := l.rep.read(rep); err != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"sluice/paimon/rowdata"
 )
@@ -36,6 +37,7 @@ type Writer struct {
 	offset    int64 // bytes given to out
 	done      int64 // bytes of finished pages of the open row group
 	groupRows int64
+	pageRows  int // of the open pages: all columns end theirs at the same row
 	rows      int64
 	groups    []rowGroup
 	indexes   []chunkIndex // one a column chunk
@@ -83,7 +85,7 @@ func NewWriter(w io.Writer, fields []rowdata.Field, opts Options) (*Writer, erro
 // Reset makes p write another file of the same columns with the same options to
 // w. It keeps the memory, and drops what has not been written.
 func (p *Writer) Reset(w io.Writer) {
-	p.out, p.offset, p.done, p.groupRows, p.rows, p.err = w, 0, 0, 0, 0, nil
+	p.out, p.offset, p.done, p.groupRows, p.pageRows, p.rows, p.err = w, 0, 0, 0, 0, 0, nil
 	p.groups, p.indexes = p.groups[:0], p.indexes[:0]
 	clear(p.nulls)
 	for _, c := range p.columns {
@@ -119,14 +121,13 @@ func (p *Writer) write(cols []*rowdata.Vector, from, to int) error {
 		}
 	}
 	for from < to {
-		// All columns take the same rows before the row group may end.
-		end := min(to, from+p.opts.PageRows)
+		end := from + p.room(cols, from, to)
 		for i, v := range cols {
 			var err error
 			if n := p.nodes[i]; n.kind == leafNode {
-				err = p.writeFlat(n.leaf, v, from, end)
+				err = n.leaf.appendRows(v, from, end)
 			} else {
-				err = p.writeNested(n, v, from, end)
+				err = p.shred.appendRows(n, v, from, end)
 				p.nulls[i] += nullsIn(v, from, end)
 			}
 			if err != nil {
@@ -134,8 +135,12 @@ func (p *Writer) write(cols []*rowdata.Vector, from, to int) error {
 			}
 		}
 		p.groupRows += int64(end - from)
+		p.pageRows += end - from
 		p.rows += int64(end - from)
 		from = end
+		if err := p.endPagesIfFull(); err != nil {
+			return err
+		}
 		if p.buffered() >= p.opts.RowGroupBytes {
 			if err := p.endGroup(); err != nil {
 				return err
@@ -200,65 +205,42 @@ func nullsIn(v *rowdata.Vector, from, to int) int64 {
 	return int64(bytes.Count(v.Valid[from:to], []byte{0}))
 }
 
-func (p *Writer) writeFlat(c *column, v *rowdata.Vector, from, to int) error {
-	for from < to {
-		n := c.room(v, from, to)
-		if err := c.appendRows(v, from, from+n); err != nil {
-			return err
+// room returns how many of the rows from..to fit the open pages, at least one.
+func (p *Writer) room(cols []*rowdata.Vector, from, to int) int {
+	count := to - from
+	for i, v := range cols {
+		n := p.nodes[i]
+		if n.kind == leafNode {
+			count = n.leaf.room(v, from, from+count)
+			continue
 		}
-		from += n
-		if err := p.endPageIfFull(c); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (p *Writer) endPageIfFull(c *column) error {
-	if !c.full() {
-		return nil
-	}
-	before := len(c.chunk)
-	if err := p.coder.endPage(c); err != nil {
-		return err
-	}
-	p.done += int64(len(c.chunk) - before)
-	return nil
-}
-
-// writeNested writes rows of a column with other columns in it, a page's worth
-// at a time. All its leaves get the same rows, but end their pages on their own.
-func (p *Writer) writeNested(n *node, v *rowdata.Vector, from, to int) error {
-	leaves := leavesOf(n, nil)
-	for from < to {
-		count := to - from
-		for _, c := range leaves {
-			count = min(count, p.opts.PageRows-c.rows)
-		}
+		count = min(count, p.opts.PageRows-p.pageRows)
 		for count > 1 && sizeOf(n, v, from, from+count) > p.opts.PageBytes/2 {
 			count /= 2
 		}
-		if err := p.shred.appendRows(n, v, from, from+count); err != nil {
-			return err
-		}
-		from += count
-		for _, c := range leaves {
-			if err := p.endPageIfFull(c); err != nil {
-				return err
-			}
-		}
 	}
-	return nil
+	return count
 }
 
-func leavesOf(n *node, leaves []*column) []*column {
-	if n.kind == leafNode {
-		return append(leaves, n.leaf)
+// endPagesIfFull ends the pages of all columns if any of them is full, so that
+// all end at the same row. A filter then selects whole pages of every column, and
+// no reader must pass over rows within one: the vectorized reader of Paimon Java
+// up to 1.4 loses its place in a DELTA_BINARY_PACKED page when the rows that it
+// passes over end where a run of definition levels does, and returns wrong values
+// from there on.
+func (p *Writer) endPagesIfFull() error {
+	if !slices.ContainsFunc(p.columns, (*column).full) {
+		return nil
 	}
-	for _, c := range n.children {
-		leaves = leavesOf(c, leaves)
+	for _, c := range p.columns {
+		before := len(c.chunk)
+		if err := p.coder.endPage(c); err != nil {
+			return err
+		}
+		p.done += int64(len(c.chunk) - before)
 	}
-	return leaves
+	p.pageRows = 0
+	return nil
 }
 
 // buffered estimates the bytes of the open row group.
@@ -317,7 +299,7 @@ func (p *Writer) endGroup() error {
 		c.startGroup()
 	}
 	p.groups = append(p.groups, g)
-	p.groupRows, p.done = 0, 0
+	p.groupRows, p.pageRows, p.done = 0, 0, 0
 	return nil
 }
 

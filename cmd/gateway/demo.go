@@ -20,6 +20,7 @@ import (
 	"sluice/internal/demo"
 	"sluice/internal/server"
 	"sluice/paimon"
+	"sluice/paimon/maintenance"
 	"sluice/paimon/rowdata"
 	"sluice/snapshotreader"
 	"sluice/tablewriter"
@@ -190,7 +191,7 @@ func (r *demoRun) openTable(ctx context.Context) error {
 		}
 		t, err = cat.CreateTable(ctx, demo.Table, paimon.SchemaSpec{
 			Schema:  paimon.ColumnsSpec{Fields: demo.Fields(), PK: []string{"id"}},
-			Options: map[string]string{"bucket": "1", "changelog-producer": "input", "write-only": "true"},
+			Options: map[string]string{"bucket": "1", "changelog-producer": "input", "write-only": "true", "snapshot.time-retained": "10 min"},
 		})
 	}
 	r.table = t
@@ -240,13 +241,18 @@ func freeAddr(addr string) string {
 	return addr
 }
 
-// tick is how often changes are made.
-const tick = 50 * time.Millisecond
+// tick is how often changes are made, expireEvery how often old snapshots go.
+const (
+	tick        = 50 * time.Millisecond
+	expireEvery = 30 * time.Second
+)
 
 // write makes changes at the rate until ctx ends.
 func (r *demoRun) write(ctx context.Context) error {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
+	expire := time.NewTicker(expireEvery)
+	defer expire.Stop()
 	due := 1.0 // the first change at once
 	for {
 		if n := int(due); n > 0 {
@@ -261,6 +267,10 @@ func (r *demoRun) write(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case now := <-expire.C:
+			if _, err := maintenance.ExpireDue(ctx, r.table, now); err != nil && ctx.Err() == nil {
+				return fmt.Errorf("expire snapshots: %w", err)
+			}
 		case <-ticker.C:
 			due += float64(r.f.rate) * tick.Seconds()
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"sluice/ingest"
 	"sluice/paimon"
+	"sluice/paimon/maintenance"
 	"sluice/paimon/rowdata"
 	"sluice/tablewriter"
 )
@@ -65,6 +67,9 @@ func newDecoder(r io.Reader, t *rowdata.RowType, f *writeFlags) (ingest.Decoder,
 	}
 	return nil, usagef("--format %q: want jsonl, csv or debezium-json", f.format)
 }
+
+// expireCommits is after how many commits old snapshots are looked for.
+const expireCommits = 100
 
 // tableSink writes batches of one source to a table.
 type tableSink struct {
@@ -139,13 +144,29 @@ func (a *app) write(cmd *cobra.Command, t *paimon.Table, rest []string, f *write
 		return err
 	}
 	bar := a.newProgress(cmd, "written")
+	expire := func() error { // as every writer that is not write-only does after its commits
+		if writeOnly, err := t.Options().Bool(paimon.OptWriteOnly); err != nil || writeOnly {
+			return err
+		}
+		_, err := maintenance.ExpireDue(ctx, t, time.Now())
+		return err
+	}
+	var expireErr error
 	done, err := ingest.NewPump(dec, &tableSink{w: w, source: source, rows: w.Type()}, w.Type(), ingest.PumpOptions{
 		CommitRows: f.rows, CommitInterval: f.interval, Skip: skip,
-		OnCommit: func(p ingest.Progress) { bar.update("%d rows in %d commits", p.Rows, p.Commits) },
+		OnCommit: func(p ingest.Progress) {
+			bar.update("%d rows in %d commits", p.Rows, p.Commits)
+			if p.Commits%expireCommits == 0 && expireErr == nil {
+				expireErr = expire()
+			}
+		},
 	}).Run(ctx)
 	bar.clear()
 	if err != nil {
 		return fmt.Errorf("%w (committed: %d rows, up to snapshot %d)", err, done.Rows, done.Snapshot)
+	}
+	if err := cmp.Or(expireErr, expire()); err != nil {
+		return fmt.Errorf("%d rows are committed, but expiring old snapshots failed: %w", done.Rows, err)
 	}
 	return a.done(cmd, map[string]any{"rows": done.Rows, "commits": done.Commits, "snapshot": done.Snapshot, "skipped": skip},
 		"%d rows in %d commits, newest snapshot %d%s", done.Rows, done.Commits, done.Snapshot, skippedText(skip))

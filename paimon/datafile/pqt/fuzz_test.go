@@ -80,7 +80,7 @@ func requireDeclared(t testing.TB, err error) {
 	var c *CorruptFileError
 	var m *MismatchError
 	var u *UnsupportedError
-	if !errors.As(err, &c) && !errors.As(err, &m) && !errors.As(err, &u) && !errors.Is(err, errBatchBytes) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	if !errors.As(err, &c) && !errors.As(err, &m) && !errors.As(err, &u) && !errors.Is(err, errBatchBytes) {
 		t.Fatalf("undeclared error %T: %v", err, err)
 	}
 	if c != nil && bytes.Contains([]byte(c.Error()), []byte("panic:")) {

@@ -57,14 +57,16 @@ type leafReader struct {
 	levelBuf           *[2][1024]byte
 }
 
-// corrupt wraps an error with the column and the place it is in.
+// corrupt wraps an error with the column and the place it is in. Errors that do
+// not come from the bytes of the file stay what they are.
 func (l *leafReader) corrupt(place string, err error) error {
 	var u *UnsupportedError
 	if errors.As(err, &u) {
 		u.Column = l.path
 		return err
 	}
-	if errors.Is(err, errBatchBytes) || errors.Is(err, errElements) {
+	var s *sourceError
+	if errors.As(err, &s) || errors.Is(err, errBatchBytes) || errors.Is(err, errElements) {
 		return fmt.Errorf("parquet column %q: %w", l.path, err)
 	}
 	return &CorruptFileError{Column: l.path, Place: place, Offset: l.offset, Err: err}
@@ -102,7 +104,7 @@ func (l *leafReader) nextHeader(h *pageHeader) error {
 		n = int(min(int64(n), l.src.left()))
 		b, err := l.src.peek(n)
 		if err != nil {
-			return err
+			return l.corrupt("page header", err)
 		}
 		size, err := decodePageHeader(b, h)
 		if err == nil {

@@ -210,7 +210,7 @@ func (l *leafReader) seek() error {
 	}
 	b := make([]byte, size)
 	if err := readAt(l.src.r, b, c.offsetIndexOffset); err != nil {
-		return err
+		return l.corrupt("offset index", err)
 	}
 	pages, err := decodeOffsetIndex(b)
 	if err != nil {

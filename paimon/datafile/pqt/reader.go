@@ -69,8 +69,8 @@ type Reader struct {
 
 // Open reads the footer of a file of size bytes and prepares to read the wanted
 // columns. Columns and members of rows are found by name; what the file lacks
-// reads NULL. Errors are [*CorruptFileError], [*MismatchError],
-// [*UnsupportedError] or those of src.
+// reads NULL. Errors are [*CorruptFileError], [*MismatchError] and
+// [*UnsupportedError]; those of src are wrapped.
 func Open(src io.ReaderAt, size int64, want []rowdata.Field, opts ReadOptions) (r *Reader, err error) {
 	defer guard("footer", &err)
 	opts, err = opts.withDefaults()
@@ -136,7 +136,7 @@ func (r *Reader) readFooter() (whole []byte, err error) {
 	}
 	tail := newBuffer(int(min(r.size, tailBytes)))
 	if err := readAt(r.src, tail, r.size-int64(len(tail))); err != nil {
-		return nil, err
+		return nil, tailError(r.size, err)
 	}
 	end := tail[len(tail)-int(trailer):]
 	if string(end[4:]) != magic {
@@ -152,7 +152,7 @@ func (r *Reader) readFooter() (whole []byte, err error) {
 	} else {
 		footer = make([]byte, n)
 		if err := readAt(r.src, footer, r.size-trailer-n); err != nil {
-			return nil, err
+			return nil, tailError(r.size, err)
 		}
 	}
 	if r.meta, err = decodeFileMeta(footer); err != nil {
@@ -162,6 +162,16 @@ func (r *Reader) readFooter() (whole []byte, err error) {
 		whole = tail
 	}
 	return whole, nil
+}
+
+// tailError tells a file that is shorter than it should be from a source that
+// fails.
+func tailError(size int64, err error) error {
+	var s *sourceError
+	if errors.As(err, &s) {
+		return err
+	}
+	return footerError(size, err)
 }
 
 // Rows returns the number of rows of the file.

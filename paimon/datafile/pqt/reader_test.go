@@ -3,6 +3,7 @@ package pqt
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"strings"
@@ -166,6 +167,53 @@ func TestSkipReadsLittle(t *testing.T) {
 	require.Equal(t, 679, n)
 	requireRows(t, fields, cols, 59_321, batch)
 	require.Less(t, src.bytes, int64(len(file)/10))
+}
+
+// failingReader fails from the n-th read on.
+type failingReader struct {
+	*bytes.Reader
+	left int
+}
+
+var errNetwork = errors.New("connection reset")
+
+func (f *failingReader) ReadAt(b []byte, off int64) (int, error) {
+	if f.left--; f.left < 0 {
+		return 0, errNetwork
+	}
+	return f.Reader.ReadAt(b, off)
+}
+
+// TestSourceFails: an error of the store is not taken for a corrupt file.
+func TestSourceFails(t *testing.T) {
+	file, _ := writeAll(t, ordersFields(), makeOrders(60_000), Options{}, 5000)
+	require.Greater(t, len(file), tailBytes)
+	for n := 0; ; n++ {
+		src := &failingReader{bytes.NewReader(file), n}
+		r, err := Open(src, int64(len(file)), ordersFields(), ReadOptions{WindowBytes: 5000})
+		batch := newVectors(ordersFields())
+		if err == nil {
+			err = r.Skip(20_000 * int64(n%3))
+		}
+		for err == nil {
+			_, err = r.Next(batch)
+		}
+		if err == io.EOF {
+			require.GreaterOrEqual(t, src.left, 0)
+			require.Greater(t, n, 20)
+			return
+		}
+		require.ErrorIs(t, err, errNetwork)
+		var c *CorruptFileError
+		require.False(t, errors.As(err, &c))
+	}
+}
+
+func TestShorterThanItShouldBe(t *testing.T) {
+	file, _ := writeAll(t, ordersFields(), makeOrders(10), Options{}, 10)
+	_, err := Open(bytes.NewReader(file), int64(len(file))+100, ordersFields(), ReadOptions{})
+	var c *CorruptFileError
+	require.ErrorAs(t, err, &c)
 }
 
 func TestKeep(t *testing.T) {

@@ -1,6 +1,7 @@
 package pqt
 
 import (
+	"errors"
 	"fmt"
 	"io"
 )
@@ -18,10 +19,15 @@ func readAt(r io.ReaderAt, b []byte, off int64) error {
 		return nil
 	}
 	if err == nil || err == io.EOF {
-		err = io.ErrUnexpectedEOF
+		return fmt.Errorf("%d bytes at offset %d: %w", len(b), off, io.ErrUnexpectedEOF)
 	}
-	return fmt.Errorf("read %d bytes at offset %d: %w", len(b), off, err)
+	return &sourceError{fmt.Errorf("read %d bytes at offset %d: %w", len(b), off, err)}
 }
+
+// sourceError is an error of the source, which says nothing of the file.
+type sourceError struct{ error }
+
+func (e *sourceError) Unwrap() error { return errors.Unwrap(e.error) }
 
 // source reads a part of a file from front to back, a window at a time.
 type source struct {

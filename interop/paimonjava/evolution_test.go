@@ -1,0 +1,195 @@
+//go:build interop
+
+package paimonjava
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"sluice/interop/oracle"
+	"sluice/paimon"
+	"sluice/paimon/rowdata"
+)
+
+// evolution is what becomes of a table, step by step.
+var evolution = []string{
+	"add column n BIGINT AFTER k",
+	"rename column a to a2",
+	"alter column a2 type BIGINT",
+	"drop column b",
+	"add column b INT FIRST",
+	"alter column c type DECIMAL(20,2)",
+	"alter column d type TIMESTAMP(6)",
+	"add column r.z DOUBLE",
+	"rename column r.x to xx",
+	"alter column r.xx type BIGINT",
+	"drop column r.y",
+	"add column r.y DATE",
+	"add column l.element.w STRING",
+	"alter column l.element.p type BIGINT",
+	"add column m.value.v INT",
+	"alter column f type DOUBLE",
+	"alter column n first",
+	"alter column a2 comment 'was a'",
+	"alter column t type STRING",
+	"alter column a2 type STRING",
+	"add column e DECIMAL(38,10)",
+	"alter column e default '7.5'",
+	"alter column x nullable",
+	"set option snapshot.num-retained.min=20",
+	"alter column c type DECIMAL(20,4)",
+	"drop column d",
+}
+
+// TestEvolution changes a table in every way, by either side, between writes of
+// either side.
+func TestEvolution(t *testing.T) {
+	for i, l := range layouts {
+		t.Run(l.name, func(t *testing.T) {
+			t.Parallel()
+			options := maps.Clone(l.options)
+			if i%3 == 2 {
+				options["file.format"] = "avro"
+			}
+			f := ours(t, paimon.SchemaSpec{
+				Schema: paimon.ColumnsSpec{
+					Fields: []string{
+						"k INT NOT NULL", "p STRING NOT NULL", "q DATE NOT NULL", "s BIGINT NOT NULL",
+						"a INT", "b STRING", "c DECIMAL(9,2)", "d TIMESTAMP(3)", "t DATE", "f FLOAT", "x SMALLINT NOT NULL",
+						"r ROW<x INT, y STRING>", "l ARRAY<ROW<p INT, q DECIMAL(5,1)>>", "m MAP<STRING, ROW<q INT>>",
+					},
+					PK: l.pk, Partition: l.parts,
+				},
+				Options: options,
+			})
+			r := newValues(t)
+			g := &history{table: f, values: r, layout: l, keys: 40}
+			g.byUs(12)
+			for step, change := range evolution {
+				if r.chance(2) {
+					f.alter(change)
+				} else {
+					f.java("alter", f.dir, change)
+				}
+				if r.chance(2) {
+					g.byUs(8)
+				} else {
+					g.byJava(8)
+				}
+				if step%6 == 5 {
+					f.agree()
+				}
+			}
+			g.byUs(8)
+			g.byJava(8)
+			f.agree()
+			f.java("compact", f.dir, "--full")
+			f.agree()
+		})
+	}
+}
+
+// history writes random changes of few keys to a table, as one side or the other.
+type history struct {
+	*table
+	*values
+	layout layout
+	keys   int
+}
+
+// changes makes n changes of the columns that the table has now.
+func (g *history) changes(n int) []change {
+	typ := g.open("").Schema().RowType()
+	out := make([]change, n)
+	for i := range out {
+		row := g.row(typ, -1, 0)
+		number := g.IntN(g.keys)
+		for c, f := range typ.Fields {
+			switch f.Name {
+			case "k":
+				row[c] = number
+			case "s":
+				row[c] = number % 7
+			case "p":
+				row[c] = []string{"a", "b c", "é/="}[number%3]
+			case "q":
+				row[c] = []string{"2024-02-29", "1969-12-31"}[number%2]
+			}
+		}
+		out[i] = change{"+I", row}
+		if g.layout.pk != nil {
+			out[i].Kind = pick(g.values, "+I", "+U", "+U", "-U", "-D", "-D")
+		}
+	}
+	return out
+}
+
+func (g *history) byUs(n int)   { g.Helper(); g.write(g.changes(n)...) }
+func (g *history) byJava(n int) { g.Helper(); g.javaWrite("none", g.changes(n)...) }
+
+// TestCasts changes columns of every type to every type that Java lets them have,
+// and reads what was written before.
+func TestCasts(t *testing.T) {
+	for _, from := range atomicTypes {
+		t.Run(from, func(t *testing.T) {
+			t.Parallel()
+			testCasts(t, from)
+		})
+	}
+}
+
+func testCasts(t *testing.T, from string) {
+	fields := []string{"k INT NOT NULL"}
+	for i := range atomicTypes {
+		fields = append(fields, fmt.Sprintf("c%d %s", i, from))
+	}
+	spec := paimon.SchemaSpec{Schema: paimon.ColumnsSpec{Fields: fields}, Options: map[string]string{"bucket": "-1"}}
+	f, shadow := ours(t, spec), ours(t, spec)
+	r := newValues(t)
+	typ := f.open("").Schema().RowType()
+	rows := r.inserts(typ, 0, 1, 40)
+	if typ.Fields[1].Type.IsString() {
+		f.textsFor(r, rows)
+	}
+	f.write(rows...)
+	for i, to := range atomicTypes {
+		text := fmt.Sprintf("alter column c%d type %s", i, to)
+		_, err := java.Run("alter", f.dir, text)
+		var refused *oracle.Error
+		if err != nil && !errors.As(err, &refused) {
+			t.Fatal(err)
+		}
+		c, parseErr := paimon.ParseChange(text)
+		require.NoError(t, parseErr)
+		_, ourErr := shadow.cat.AlterTable(t.Context(), tableName, []paimon.Change{c})
+		if (err == nil) != (ourErr == nil) {
+			t.Errorf("%s to %s: Java says %v, we say %v", from, to, err, ourErr)
+		}
+	}
+	f.sameRows(where{}, "")
+}
+
+// textsFor makes texts that can be read as the types they are changed to.
+func (f *table) textsFor(r *values, rows []change) {
+	for i, to := range atomicTypes {
+		typ, err := rowdata.ParseType(to)
+		require.NoError(f, err)
+		length := f.open("").Schema().Fields[i+1].Type.Length
+		for _, row := range rows {
+			if typ.IsString() || typ.IsBinary() {
+				continue
+			}
+			text := strings.TrimSuffix(strings.Replace(fmt.Sprint(r.of(typ.AsNotNull())), "T", " ", 1), "Z")
+			if len(text) > length {
+				row.Row[i+1] = nil
+				continue
+			}
+			row.Row[i+1] = text
+		}
+	}
+}

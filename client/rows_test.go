@@ -87,11 +87,16 @@ func TestValues(t *testing.T) {
 	require.Equal(t, "-D", r.Kind(1).String())
 	nano := time.Date(1969, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
 	want := []any{
-		true, int64(-1), int64(-2), int64(-3), int64(-4), float32(1.5), -2.5, "-12.34", "-1234567890123456789012345678.0123456789", "abc", "grüß", []byte{1, 2, 3},
+		true, int64(-1), int64(-2), int64(-3), int64(-4), float32(1.5), -2.5, "-12.34", "-1234567890123456789012345678.0123456789", "abc", "grüß",
+		[]byte{1, 2, 3},
 		time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC), 12*time.Hour + 34*time.Minute + 56*time.Second + 789*time.Millisecond,
 		nano.Truncate(time.Millisecond), nano.Truncate(time.Microsecond), nano, time.Date(2024, 2, 29, 1, 2, 3, 456_000_000, time.UTC),
-		[]any{"x", nil}, []Entry{{"a", int64(1)}, {"b", nil}}, []Entry{{"m", int64(2)}},
-		map[string]any{"a": int64(7), "b": map[string]any{"c": "in"}}, "-0.007", []any{float32(0.5), float32(2)},
+		[]any{"x", nil},
+		[]Entry{{"a", int64(1)}, {"b", nil}},
+		[]Entry{{"m", int64(2)}},
+		map[string]any{"a": int64(7), "b": map[string]any{"c": "in"}},
+		"-0.007",
+		[]any{float32(0.5), float32(2)},
 	}
 	for i := range want {
 		require.Equal(t, want[i], r.Column(i).Value(0), typeTexts[i])

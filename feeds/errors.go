@@ -131,9 +131,11 @@ const (
 
 // Reasons returns all reasons, for tests that a transport maps each.
 func Reasons() []Reason {
-	return []Reason{CursorExpired, CursorEpochMismatch, CursorInvalid, CursorAhead, SlowConsumer, QuotaExceeded,
+	return []Reason{
+		CursorExpired, CursorEpochMismatch, CursorInvalid, CursorAhead, SlowConsumer, QuotaExceeded,
 		ConsumerFenced, TokenExpired, FeedForbidden, NodeDraining, RowTooLarge, SchemaUnsupported, FeedNotFound,
-		TableNotFound, RequestInvalid, TableUnsupported, Canceled, Internal}
+		TableNotFound, RequestInvalid, TableUnsupported, Canceled, Internal,
+	}
 }
 
 // Problem is an error as clients see it.

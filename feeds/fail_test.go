@@ -69,6 +69,26 @@ func TestExpiryUnderTheTail(t *testing.T) {
 	require.NoError(t, f.Problem())
 }
 
+// A problem of those who read somewhere is not the feed's when they are gone.
+func TestProblemOfAPositionGoesWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := feedtest.Schema(0, 1)
+		tab := feedtest.NewTable(1, s)
+		f := newFeed(t, feeds.Options{}, tab)
+		sub := subscribe(t, f, "latest", nil)
+		_, changed := f.Health()
+		tab.Expire(5)
+		for range 5 {
+			tab.Commit(feedtest.Unit{Rows: feedtest.Rows(s, 1, 1, "x", false)})
+		}
+		<-changed
+		require.Equal(t, feeds.CursorExpired, feeds.ProblemOf(f.Problem()).Reason)
+		require.NoError(t, sub.Close())
+		<-time.After(time.Minute)
+		require.NoError(t, f.Problem())
+	})
+}
+
 func TestTableIsCreatedAgain(t *testing.T) {
 	s := feedtest.Schema(0, 1)
 	tab := feedtest.NewTable(1, s)

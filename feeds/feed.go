@@ -184,7 +184,7 @@ func (f *Feed) run(ctx context.Context, t *tail) {
 	}()
 	var counts Counts
 	var frames []*Frame
-	grace := newGrace()
+	grace := grace{last: time.Now()}
 	for failures := 0; ; {
 		b, err := f.read(ctx, t, &src)
 		if err != nil {
@@ -201,7 +201,7 @@ func (f *Feed) run(ctx context.Context, t *tail) {
 			f.c.commits.Add(1)
 		}
 		if f.inHistory(b) {
-			grace.wait(ctx, func() bool { return f.crowded(frames) })
+			grace.wait(ctx, func(now time.Time) bool { return f.crowded(frames, now) })
 		}
 		wait, ok := f.publish(t, b, frames)
 		clear(frames)
@@ -289,7 +289,8 @@ func (f *Feed) mayRetry(ctx context.Context, t *tail, err error, failures int) b
 	if ctx.Err() != nil {
 		return false
 	}
-	lasting := errors.Is(err, io.EOF) || ProblemOf(err).Reason != Internal || failures > f.opts.RetriesMax
+	reason := ProblemOf(err).Reason
+	lasting := errors.Is(err, io.EOF) || reason != Internal && reason != Canceled || failures > f.opts.RetriesMax
 	f.mu.Lock()
 	if f.tail != t {
 		f.mu.Unlock()
@@ -358,9 +359,25 @@ func (f *Feed) startLinger() {
 			f.linger = nil
 			f.stopTail()
 			f.win.reset(f.win.head) // frees its memory
+			if ofPosition(f.problem) {
+				f.setProblem(nil) // it was one of those who are gone
+			}
 		}
 	})
 	f.linger = timer
+}
+
+// ofPosition tells whether an error is about where somebody reads, and says nothing
+// about the feed.
+func ofPosition(err error) bool {
+	if err == nil {
+		return false
+	}
+	switch ProblemOf(err).Reason {
+	case CursorExpired, CursorEpochMismatch, CursorAhead:
+		return true
+	}
+	return false
 }
 
 // stopLinger takes the timer back. The caller holds the lock.

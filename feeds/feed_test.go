@@ -193,8 +193,10 @@ func TestUntil(t *testing.T) {
 	tab := history()
 	f := newFeed(t, feeds.Options{BatchRows: 4}, tab)
 	whole := rows(drain(t, subscribe(t, f, "earliest", untilLatest)))
-	for until, rowsWanted := range map[string]int{"snapshot:1": 8, "snapshot:2": 8, "snapshot:3": 14, "commits:1": 8, "commits:3": 14,
-		"time:2025-11-24T16:00:01Z": 8, "time:2025-11-24T16:00:03Z": 14, "time:2025-11-24T16:00:00Z": 0} {
+	for until, rowsWanted := range map[string]int{
+		"snapshot:1": 8, "snapshot:2": 8, "snapshot:3": 14, "commits:1": 8, "commits:3": 14,
+		"time:2025-11-24T16:00:01Z": 8, "time:2025-11-24T16:00:03Z": 14, "time:2025-11-24T16:00:00Z": 0,
+	} {
 		u, err := feeds.ParseUntil(until)
 		require.NoError(t, err)
 		got := drain(t, subscribe(t, f, "earliest", func(r *feeds.Request) { r.Until = u }))

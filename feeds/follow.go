@@ -102,6 +102,7 @@ func (s *Subscription) take(ctx context.Context, block bool) (ok bool, err error
 	case s.seq < f.win.next:
 		frame := f.win.at(s.seq)
 		s.seq++
+		s.tookAt = time.Now()
 		f.took(s.seq)
 		f.mu.Unlock()
 		s.accept(frame, true)
@@ -161,7 +162,7 @@ func (s *Subscription) progress(ctx context.Context) error {
 		s.complete(s.read)
 		return nil
 	}
-	s.push(piece{frame: &Frame{Kind: FrameProgress, At: s.read, Next: s.read, Head: st.Latest, Oldest: st.Earliest, Time: now}})
+	s.push(piece{frame: &Frame{Kind: FrameProgress, At: s.read, Next: s.read, Head: max(st.Latest, s.read.Snapshot-1), Oldest: st.Earliest, Time: now}})
 	return nil
 }
 

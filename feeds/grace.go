@@ -7,17 +7,19 @@ import (
 
 // When history is read, subscribers of about the same speed should stay together
 // in the window: one that falls out decodes and encodes for itself, which makes it
-// slower still. So the tail waits a moment before it drops frames that somebody in
-// the window has not read.
+// slower still, and takes processor time from the others. So the tail waits before
+// it drops frames that somebody in the window has still to read and is about to:
+// somebody who has taken a frame a moment ago. One whose client does not read is
+// not waited for.
 //
-// These waits come out of an allowance, a share of the time that passes. A slow
-// subscriber can make others slower by that share, and one that stands still by
-// graceMax once, as it is out of the window then. New commits never wait.
+// The waits are bounded by an allowance, a share of the time that passes, and new
+// commits never wait.
 const (
-	graceShare = 4                     // one part in so many
-	graceMax   = 50 * time.Millisecond // most that is saved up
-	graceStep  = time.Millisecond
-	historyAge = 5 * time.Second // a commit older than that is history
+	graceShare  = 2                      // one part in so many
+	graceMax    = 500 * time.Millisecond // most that is saved up
+	graceStep   = time.Millisecond       // between two looks
+	graceActive = 100 * time.Millisecond // who has taken a frame in that time is about to take another
+	historyAge  = time.Second            // a commit older than that is history
 )
 
 // grace is the allowance of one tail.
@@ -26,14 +28,12 @@ type grace struct {
 	last time.Time // when it was brought up to date
 }
 
-func newGrace() *grace { return &grace{left: graceMax, last: time.Now()} }
-
 // wait waits while crowded says so, at most for what is left.
-func (g *grace) wait(ctx context.Context, crowded func() bool) {
+func (g *grace) wait(ctx context.Context, crowded func(now time.Time) bool) {
 	now := time.Now()
 	g.left = min(graceMax, g.left+now.Sub(g.last)/graceShare)
 	g.last = now
-	for g.left >= graceStep && crowded() {
+	for g.left >= graceStep && crowded(g.last) {
 		timer := time.NewTimer(graceStep)
 		select {
 		case <-timer.C:
@@ -41,8 +41,9 @@ func (g *grace) wait(ctx context.Context, crowded func() bool) {
 			timer.Stop()
 			return
 		}
-		g.left -= time.Since(g.last)
-		g.last = time.Now()
+		now = time.Now()
+		g.left -= now.Sub(g.last)
+		g.last = now
 	}
 }
 
@@ -52,20 +53,20 @@ func (f *Feed) inHistory(b *Batch) bool {
 }
 
 // crowded tells whether adding frames would drop some that a subscription in the
-// window has not taken.
-func (f *Feed) crowded(frames []*Frame) bool {
+// window is about to take.
+func (f *Feed) crowded(frames []*Frame, now time.Time) bool {
 	more := 0
 	for _, fr := range frames {
 		more += fr.size
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	kept := f.win.keptBy(more)
-	if kept == f.win.first() {
+	first, kept := f.win.first(), f.win.keptBy(more)
+	if kept == first {
 		return false
 	}
 	for s := range f.subs {
-		if s.attached && s.seq >= f.win.first() && s.seq < kept {
+		if s.attached && s.seq >= first && s.seq < kept && now.Sub(s.tookAt) < graceActive {
 			return true
 		}
 	}

@@ -12,7 +12,7 @@ type Options struct {
 	BatchBytes       int           // about the most bytes decoded at a time; default 1 MiB
 	SubscriptionsMax int           // most subscriptions of a feed; default 100,000
 	ReadersMax       int           // most sources of a feed that are open for subscriptions behind the window; default 256
-	ViewsMax         int           // most different views of a feed at a time; default 32
+	ViewsMax         int           // most different views of a feed at a time; default 64
 	JumpSnapshots    int           // a subscription further ahead of the tail than this makes the tail jump; default 64
 	Linger           time.Duration // how long the tail outlives the last subscription; default 10 s
 	ProgressInterval time.Duration // silence before a progress frame, if a request leaves it open; default 1 s
@@ -50,7 +50,7 @@ func (o Options) withDefaults() Options {
 	set(&o.BatchBytes, 1<<20)
 	set(&o.SubscriptionsMax, 100_000)
 	set(&o.ReadersMax, 256)
-	set(&o.ViewsMax, 32)
+	set(&o.ViewsMax, 64)
 	set(&o.JumpSnapshots, 64)
 	set(&o.RetriesMax, 10)
 	wait(&o.Linger, 10*time.Second)
@@ -71,10 +71,20 @@ func (o Options) Validate() error {
 		name string
 		n    int64
 	}{
-		{"WindowBytes", int64(o.WindowBytes)}, {"BatchRows", int64(o.BatchRows)}, {"BatchBytes", int64(o.BatchBytes)},
-		{"SubscriptionsMax", int64(o.SubscriptionsMax)}, {"ReadersMax", int64(o.ReadersMax)}, {"ViewsMax", int64(o.ViewsMax)}, {"JumpSnapshots", int64(o.JumpSnapshots)},
-		{"Linger", int64(o.Linger)}, {"ProgressInterval", int64(o.ProgressInterval)}, {"StatusInterval", int64(o.StatusInterval)},
-		{"RetryMin", int64(o.RetryMin)}, {"RetryMax", int64(o.RetryMax)}, {"RetriesMax", int64(o.RetriesMax)}, {"ReconnectSpread", int64(o.ReconnectSpread)},
+		{"WindowBytes", int64(o.WindowBytes)},
+		{"BatchRows", int64(o.BatchRows)},
+		{"BatchBytes", int64(o.BatchBytes)},
+		{"SubscriptionsMax", int64(o.SubscriptionsMax)},
+		{"ReadersMax", int64(o.ReadersMax)},
+		{"ViewsMax", int64(o.ViewsMax)},
+		{"JumpSnapshots", int64(o.JumpSnapshots)},
+		{"Linger", int64(o.Linger)},
+		{"ProgressInterval", int64(o.ProgressInterval)},
+		{"StatusInterval", int64(o.StatusInterval)},
+		{"RetryMin", int64(o.RetryMin)},
+		{"RetryMax", int64(o.RetryMax)},
+		{"RetriesMax", int64(o.RetriesMax)},
+		{"ReconnectSpread", int64(o.ReconnectSpread)},
 	} {
 		if v.n < 0 {
 			return fmt.Errorf("feeds option %s is %d: want 0 for the default, or more", v.name, v.n)

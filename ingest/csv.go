@@ -80,7 +80,7 @@ func (d *CSV) Decode(dst *rowdata.Changes) (Mark, error) {
 	dst.CloseRow()
 	dst.Kinds = append(dst.Kinds, kind)
 	d.count++
-	return Mark{Line: d.count}, nil
+	return Mark{Line: d.count, At: int64(line)}, nil
 }
 
 // row appends one value to each column and names the column of an error.

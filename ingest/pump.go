@@ -1,20 +1,25 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"sluice/paimon/rowdata"
+	"sluice/tablewriter"
 )
 
-// Sink is where a pump puts changes: a table writer. Commit makes everything
-// written so far durable together with the position, and returns the number of
-// the snapshot (0 if there was nothing to commit).
+// Sink is where a pump puts changes: a table writer. Each Write comes with the
+// position after its rows, since a sink may have to commit before it is asked to.
+// Commit makes everything written so far durable together with the position, and
+// returns the number of the snapshot (0 if there was nothing to commit). A
+// *[tablewriter.RowError] of Write means that it took nothing of the rows.
 type Sink interface {
-	Write(ctx context.Context, rows *rowdata.Changes) error
+	Write(ctx context.Context, rows *rowdata.Changes, position string) error
 	Commit(ctx context.Context, position string) (snapshot int64, err error)
 }
 
@@ -42,6 +47,7 @@ type Pump struct {
 	in   Decoder
 	out  Sink
 	rows *rowdata.Changes
+	from []Mark // record of each row
 	o    PumpOptions
 	done Progress
 	last time.Time
@@ -84,14 +90,17 @@ func (p *Pump) Run(ctx context.Context) (Progress, error) {
 			p.rows.Reset()
 			continue
 		}
+		for len(p.from) < p.rows.N {
+			p.from = append(p.from, mark)
+		}
 		if p.rows.N >= p.o.BatchRows {
 			if err := p.write(ctx); err != nil {
-				return p.done, err
+				return p.finish(ctx, err)
 			}
 		}
 		if mark.Commit || p.due() {
 			if err := p.commit(ctx); err != nil {
-				return p.done, err
+				return p.finish(ctx, err)
 			}
 		}
 	}
@@ -111,13 +120,44 @@ func (p *Pump) write(ctx context.Context) error {
 	if p.rows.N == 0 {
 		return nil
 	}
-	if err := p.out.Write(ctx, p.rows); err != nil {
+	err := p.out.Write(ctx, p.rows, p.o.Position(p.done.Records))
+	var bad *tablewriter.RowError
+	if errors.As(err, &bad) && bad.Row < len(p.from) {
+		return p.refused(ctx, bad)
+	}
+	if err != nil {
 		return fmt.Errorf("records up to %d: %w", p.done.Records, err)
 	}
-	p.open += p.rows.N
-	p.done.Rows += int64(p.rows.N)
-	p.rows.Reset()
+	p.wrote(p.rows.N)
 	return nil
+}
+
+// wrote counts rows of the batch and empties it.
+func (p *Pump) wrote(n int) {
+	p.open += n
+	p.done.Rows += int64(n)
+	p.rows.Reset()
+	p.from = p.from[:0]
+}
+
+// refused writes the records before one that the sink refuses, and returns the
+// error that names it.
+func (p *Pump) refused(ctx context.Context, bad *tablewriter.RowError) error {
+	mark := p.from[bad.Row]
+	n := slices.IndexFunc(p.from, func(m Mark) bool { return m.Line == mark.Line })
+	p.done.Records = mark.Line - 1
+	if n > 0 {
+		good := &rowdata.Changes{Kinds: p.rows.Kinds, Batch: *rowdata.NewBatch(p.rows.Type, n)}
+		good.AppendRange(&p.rows.Batch, 0, n)
+		if good.Kinds != nil {
+			good.Kinds = good.Kinds[:n]
+		}
+		if err := p.out.Write(ctx, good, p.o.Position(p.done.Records)); err != nil {
+			return fmt.Errorf("records up to %d: %w", p.done.Records, err)
+		}
+	}
+	p.wrote(n)
+	return &RecordError{Line: cmp.Or(mark.At, mark.Line), Column: bad.Column, Err: bad.Err}
 }
 
 func (p *Pump) commit(ctx context.Context) error {
@@ -146,11 +186,12 @@ func (p *Pump) finish(ctx context.Context, cause error) (Progress, error) {
 	if !errors.Is(cause, io.EOF) && !errors.As(cause, &bad) {
 		return p.done, cause
 	}
-	if err := p.commit(ctx); err != nil {
-		return p.done, errors.Join(cause, err)
+	err := p.commit(ctx)
+	if errors.As(err, &bad) {
+		cause, err = err, p.commit(ctx)
 	}
 	if errors.Is(cause, io.EOF) {
-		return p.done, nil
+		cause = nil
 	}
-	return p.done, cause
+	return p.done, errors.Join(cause, err)
 }

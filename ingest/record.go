@@ -16,6 +16,9 @@ type Mark struct {
 	// Line is the number of the record in its stream, from 1: lines for text
 	// formats. It is the position to resume after.
 	Line int64
+	// At is the line of the text that the record begins at, for messages, if that
+	// is not Line; else 0.
+	At int64
 }
 
 // Decoder reads a stream of records in one format. Decoders are not safe for

@@ -86,7 +86,8 @@ func runScript(t *testing.T, file string) {
 
 var scriptType = &rowdata.RowType{Fields: []rowdata.Field{
 	{ID: 0, Name: "k", Type: &rowdata.Type{Root: rowdata.Int, NotNull: true}},
-	{ID: 1, Name: "f", Type: intType}, {ID: 2, Name: "v", Type: textType},
+	{ID: 1, Name: "f", Type: intType},
+	{ID: 2, Name: "v", Type: textType},
 }}
 
 type bucket interface {

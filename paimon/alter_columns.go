@@ -250,8 +250,9 @@ func (c ChangeColumnType) apply(e *evolution) error {
 			}
 			return t.Nullable(), nil
 		}
-		// Members of the same constructed type are changed one by one.
-		if t.IsNested() && t.Root == to.Root || !rowdata.CanCast(t, &to, !implicitOnly) {
+		// Members of the same constructed type are changed one by one, and the original
+		// does not read a TIME of one precision as one of another.
+		if t.Root == to.Root && (t.IsNested() || t.Root == rowdata.Time) || !rowdata.CanCast(t, &to, !implicitOnly) {
 			return nil, refuseColumn(name, "Column type %s[%s] cannot be converted to %s without loosing information.", name, t, &to)
 		}
 		return assignIDs(&to, &e.next.HighestFieldID), nil

@@ -34,7 +34,8 @@ func benchTable(b *testing.B, files int) (*Table, *Snapshot) {
 		for i := range entries {
 			entries[i] = manifest.Entry{Partition: rowdata.EmptyManifestRow(), TotalBuckets: 1, File: manifest.DataFile{
 				FileName: fmt.Sprintf("data-0c1e5f7a-93d1-4c2b-8d5e-5b1f0a3c7e11-%d.parquet", from+i), FileSize: 1 << 20, RowCount: 1000,
-				MinKey: rowdata.EmptyManifestRow(), MaxKey: rowdata.EmptyManifestRow(), Source: &source}}
+				MinKey: rowdata.EmptyManifestRow(), MaxKey: rowdata.EmptyManifestRow(), Source: &source,
+			}}
 		}
 		name := fmt.Sprintf("manifest-%d", from)
 		data, err := manifest.EncodeEntries(entries, manifest.Options{Compression: "zstd"})

@@ -31,9 +31,6 @@ func goldenStore(t *testing.T) objstore.Store {
 	return local.New(root, local.Options{NoSync: true})
 }
 
-// noWait lets a retry follow at once.
-func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-
 // goldenTable is what expected.json tells of a table or a branch.
 type goldenTable struct {
 	SchemaID   int64

@@ -127,8 +127,10 @@ func TestTypeChangesAsJava(t *testing.T) {
 				if disabled == "true" {
 					allowed = from.implicit
 				}
-				s, err := NewSchema(SchemaSpec{Schema: ColumnsSpec{Fields: []string{"k INT NOT NULL", "v " + from.from}, PK: []string{"k"}},
-					Options: map[string]string{"bucket": "1", OptDisableExplicitTypeCasting: disabled}}, 0)
+				s, err := NewSchema(SchemaSpec{
+					Schema:  ColumnsSpec{Fields: []string{"k INT NOT NULL", "v " + from.from}, PK: []string{"k"}},
+					Options: map[string]string{"bucket": "1", OptDisableExplicitTypeCasting: disabled},
+				}, 0)
 				require.NoError(t, err)
 				change, err := ParseChange("alter column v type " + to.from)
 				require.NoError(t, err)

@@ -195,7 +195,8 @@ var optionTable = []optionDef{
 	{key: OptConsumerIgnoreProgress, kind: kindBool, byDefault: "false"},
 	{key: OptScanMode, kind: kindEnum, byDefault: "default", former: []string{"log.scan"}, values: []string{
 		"default", "latest-full", "full", "latest", "latest-delta", "compacted-full", "from-timestamp", "from-creation-timestamp",
-		"from-file-creation-time", "from-snapshot", "from-snapshot-full", "incremental"}},
+		"from-file-creation-time", "from-snapshot", "from-snapshot-full", "incremental",
+	}},
 	{key: OptScanTimestampMillis, kind: kindLong, former: []string{"log.scan.timestamp-millis"}},
 	{key: OptScanTimestamp},
 	{key: OptScanSnapshotID, kind: kindLong},

@@ -102,8 +102,10 @@ func TestSchemaFilesThatAreRefused(t *testing.T) {
 func TestSchemaAccessors(t *testing.T) {
 	s, err := NewSchema(SchemaSpec{
 		Schema: ColumnsSpec{Fields: []string{"v STRING", "p INT", "b BIGINT", "a STRING", "s INT"}, PK: []string{"b", "p", "a"}, Partition: []string{"p"}},
-		Options: map[string]string{"bucket": "4", "bucket-key": "a,b", "sequence.field": "s, v", "sequence.field.sort-order": "descending",
-			"merge-engine": "PARTIAL-UPDATE", "changelog-producer": "lookup", "deletion-vectors.enabled": "true", "bucket-function.type": "hive"},
+		Options: map[string]string{
+			"bucket": "4", "bucket-key": "a,b", "sequence.field": "s, v", "sequence.field.sort-order": "descending",
+			"merge-engine": "PARTIAL-UPDATE", "changelog-producer": "lookup", "deletion-vectors.enabled": "true", "bucket-function.type": "hive",
+		},
 	}, 0)
 	require.NoError(t, err)
 	require.Equal(t, []int{2, 1, 3}, s.KeyCols())
@@ -132,8 +134,12 @@ func TestSchemaAccessors(t *testing.T) {
 		pk, part []string
 		want     string
 	}{
-		{"-1", nil, nil, "BUCKET_UNAWARE"}, {"-1", []string{"k"}, nil, "HASH_DYNAMIC"}, {"-1", []string{"k"}, []string{"v"}, "KEY_DYNAMIC"},
-		{"-1", []string{"k", "v"}, []string{"v"}, "HASH_DYNAMIC"}, {"-2", []string{"k"}, nil, "POSTPONE_MODE"}, {"3", []string{"k"}, nil, "HASH_FIXED"},
+		{"-1", nil, nil, "BUCKET_UNAWARE"},
+		{"-1", []string{"k"}, nil, "HASH_DYNAMIC"},
+		{"-1", []string{"k"}, []string{"v"}, "KEY_DYNAMIC"},
+		{"-1", []string{"k", "v"}, []string{"v"}, "HASH_DYNAMIC"},
+		{"-2", []string{"k"}, nil, "POSTPONE_MODE"},
+		{"3", []string{"k"}, nil, "HASH_FIXED"},
 	} {
 		s, err := NewSchema(SchemaSpec{Schema: ColumnsSpec{Fields: []string{"k INT", "v INT"}, PK: c.pk, Partition: c.part}, Options: map[string]string{"bucket": c.bucket}}, 0)
 		require.NoError(t, err)
@@ -164,7 +170,8 @@ func TestParseField(t *testing.T) {
 		"a INT DEFAULT ' COMMENT ''x'' '": {Name: "a", Type: &rowdata.Type{Root: rowdata.Int}, Default: ptr(" COMMENT 'x' ")},
 		"a DECIMAL(5, 2)":                 {Name: "a", Type: &rowdata.Type{Root: rowdata.Decimal, Precision: 5, Scale: 2}},
 		"a ROW<b INT COMMENT 'in', c INT>": {Name: "a", Type: &rowdata.Type{Root: rowdata.Row, Fields: []rowdata.Field{
-			{Name: "b", Type: &rowdata.Type{Root: rowdata.Int}, Description: "in"}, {Name: "c", Type: &rowdata.Type{Root: rowdata.Int}}}}},
+			{Name: "b", Type: &rowdata.Type{Root: rowdata.Int}, Description: "in"}, {Name: "c", Type: &rowdata.Type{Root: rowdata.Int}},
+		}}},
 	} {
 		got, err := ParseField(text)
 		require.NoError(t, err, text)
@@ -182,9 +189,12 @@ func TestParseField(t *testing.T) {
 }
 
 func TestFieldIDsOfNewSchemas(t *testing.T) {
-	s, err := NewSchema(SchemaSpec{Schema: ColumnsSpec{Fields: []string{
-		"k INT NOT NULL", "r ROW<x INT, y ARRAY<ROW<z STRING>>>", "m MAP<STRING, DECIMAL(20, 2)>", "d INT DEFAULT '5'"}, PK: []string{"k"}},
-		Options: map[string]string{"bucket": "2"}}, 1795981591166)
+	s, err := NewSchema(SchemaSpec{
+		Schema: ColumnsSpec{Fields: []string{
+			"k INT NOT NULL", "r ROW<x INT, y ARRAY<ROW<z STRING>>>", "m MAP<STRING, DECIMAL(20, 2)>", "d INT DEFAULT '5'",
+		}, PK: []string{"k"}},
+		Options: map[string]string{"bucket": "2"},
+	}, 1795981591166)
 	require.NoError(t, err)
 	s.Fields[1].Description = "a desc"
 	data, err := s.MarshalJSON()

@@ -134,9 +134,14 @@ func (w *snapshotJSON) snapshot() (*Snapshot, error) {
 		name string
 		null bool
 	}{
-		{"id", w.ID == nil}, {"schemaId", w.SchemaID == nil}, {"baseManifestList", w.BaseManifestList == nil},
-		{"deltaManifestList", w.DeltaManifestList == nil}, {"commitUser", w.CommitUser == nil},
-		{"commitIdentifier", w.CommitIdentifier == nil}, {"commitKind", w.CommitKind == nil}, {"timeMillis", w.TimeMillis == nil},
+		{"id", w.ID == nil},
+		{"schemaId", w.SchemaID == nil},
+		{"baseManifestList", w.BaseManifestList == nil},
+		{"deltaManifestList", w.DeltaManifestList == nil},
+		{"commitUser", w.CommitUser == nil},
+		{"commitIdentifier", w.CommitIdentifier == nil},
+		{"commitKind", w.CommitKind == nil},
+		{"timeMillis", w.TimeMillis == nil},
 	} {
 		if k.null && missing == "" {
 			missing = k.name

@@ -73,8 +73,10 @@ func TestSnapshotsOfOtherWriters(t *testing.T) {
 	s, err := ParseSnapshot([]byte(` {"timeMillis":5,"logOffsets":{},"changelogManifestList":null,"changelogRecordCount":0,"watermark":null,"totalRecordCount":null,
 	 "id":1,"schemaId":0,"commitUser":"u","commitIdentifier":1,"commitKind":"APPEND","baseManifestList":"b","deltaManifestList":"d","future":{"a":[1]}} `))
 	require.NoError(t, err)
-	require.Equal(t, &Snapshot{Version: 1, ID: 1, CommitUser: "u", CommitIdentifier: 1, CommitKind: CommitAppend, BaseManifestList: "b", DeltaManifestList: "d",
-		TimeMillis: 5, ChangelogRecordCount: ptr(int64(0))}, s)
+	require.Equal(t, &Snapshot{
+		Version: 1, ID: 1, CommitUser: "u", CommitIdentifier: 1, CommitKind: CommitAppend, BaseManifestList: "b", DeltaManifestList: "d",
+		TimeMillis: 5, ChangelogRecordCount: ptr(int64(0)),
+	}, s)
 	require.False(t, s.HasChangelog())
 	_, known := s.EventTime()
 	require.False(t, known)

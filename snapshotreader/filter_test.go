@@ -206,11 +206,22 @@ func TestWidens(t *testing.T) {
 		from, to string
 		want     bool
 	}{
-		{"TINYINT", "BIGINT", true}, {"BIGINT", "INT", false}, {"INT", "DOUBLE", false}, {"INT", "STRING", false},
-		{"FLOAT", "DOUBLE", true}, {"DOUBLE", "FLOAT", false}, {"CHAR(3)", "STRING", true}, {"VARCHAR(9)", "VARCHAR(3)", false},
-		{"DECIMAL(9, 2)", "DECIMAL(20, 2)", true}, {"DECIMAL(9, 2)", "DECIMAL(9, 3)", false}, {"BYTES", "VARBINARY(3)", false},
-		{"TIMESTAMP(3)", "TIMESTAMP(9)", true}, {"TIMESTAMP(9)", "TIMESTAMP(3)", false}, {"TIMESTAMP(3)", "TIMESTAMP(3) WITH LOCAL TIME ZONE", false},
-		{"DATE", "TIMESTAMP(3)", false}, {"BOOLEAN", "INT", false},
+		{"TINYINT", "BIGINT", true},
+		{"BIGINT", "INT", false},
+		{"INT", "DOUBLE", false},
+		{"INT", "STRING", false},
+		{"FLOAT", "DOUBLE", true},
+		{"DOUBLE", "FLOAT", false},
+		{"CHAR(3)", "STRING", true},
+		{"VARCHAR(9)", "VARCHAR(3)", false},
+		{"DECIMAL(9, 2)", "DECIMAL(20, 2)", true},
+		{"DECIMAL(9, 2)", "DECIMAL(9, 3)", false},
+		{"BYTES", "VARBINARY(3)", false},
+		{"TIMESTAMP(3)", "TIMESTAMP(9)", true},
+		{"TIMESTAMP(9)", "TIMESTAMP(3)", false},
+		{"TIMESTAMP(3)", "TIMESTAMP(3) WITH LOCAL TIME ZONE", false},
+		{"DATE", "TIMESTAMP(3)", false},
+		{"BOOLEAN", "INT", false},
 	} {
 		require.Equal(t, tt.want, widens(parse(tt.from), parse(tt.to)), "%s to %s", tt.from, tt.to)
 	}

@@ -89,9 +89,15 @@ func (o Options) Validate() error {
 		name string
 		bad  bool
 	}{
-		{"CommitInterval", o.CommitInterval < 0}, {"CommitRows", o.CommitRows < 0}, {"CommitBytes", o.CommitBytes < 0},
-		{"QueueBytesMax", o.QueueBytesMax < 0}, {"BatchBytesMax", o.BatchBytesMax < 0}, {"Shards", o.Shards < 0},
-		{"CommitTimeout", o.CommitTimeout < 0}, {"RetryWaitMin", o.RetryWaitMin < 0}, {"RetryWaitMax", o.RetryWaitMax < 0},
+		{"CommitInterval", o.CommitInterval < 0},
+		{"CommitRows", o.CommitRows < 0},
+		{"CommitBytes", o.CommitBytes < 0},
+		{"QueueBytesMax", o.QueueBytesMax < 0},
+		{"BatchBytesMax", o.BatchBytesMax < 0},
+		{"Shards", o.Shards < 0},
+		{"CommitTimeout", o.CommitTimeout < 0},
+		{"RetryWaitMin", o.RetryWaitMin < 0},
+		{"RetryWaitMax", o.RetryWaitMax < 0},
 	} {
 		if c.bad {
 			return fmt.Errorf("tablewriter option %s is negative", c.name)

@@ -115,8 +115,10 @@ func (h *shape) checkNulls(in *rowdata.Changes, f *finding) {
 		}
 		for row := range v.Len() {
 			if n := int(v.Offs[row+1] - v.Offs[row]); n != v.Type.Length && !v.IsNull(row) && f.at(row) {
-				*f = finding{row: row, column: h.typ.Fields[i].Name,
-					err: fmt.Errorf("column %s has %d elements, want %d", h.typ.Fields[i].Name, n, v.Type.Length)}
+				*f = finding{
+					row: row, column: h.typ.Fields[i].Name,
+					err: fmt.Errorf("column %s has %d elements, want %d", h.typ.Fields[i].Name, n, v.Type.Length),
+				}
 			}
 		}
 	}

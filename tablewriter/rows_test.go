@@ -24,40 +24,70 @@ func TestCheckRows(t *testing.T) {
 		want    string // rows kept, or the error
 	}{
 		{name: "plain", rows: [][]any{{1, "a", "b", nil}}, want: `+I [1,"a","b",null]`},
-		{name: "kinds", kinds: "-D +U -U +I", rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}, {3, "a", "b", nil}, {4, "a", "b", nil}},
-			want: `-D [1,"a","b",null] +U [2,"a","b",null] -U [3,"a","b",null] +I [4,"a","b",null]`},
+		{
+			name: "kinds", kinds: "-D +U -U +I", rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}, {3, "a", "b", nil}, {4, "a", "b", nil}},
+			want: `-D [1,"a","b",null] +U [2,"a","b",null] -U [3,"a","b",null] +I [4,"a","b",null]`,
+		},
 		{name: "default for NULL", rows: [][]any{{1, "a", nil, nil}, {2, "a", "b", nil}}, want: `+I [1,"a","x",null] +I [2,"a","b",null]`},
-		{name: "NOT NULL comes before the default", rows: [][]any{{1, "a", "b", nil}, {1, nil, "b", nil}},
-			want: "row 1: Cannot write null to non-null column(v)"},
+		{
+			name: "NOT NULL comes before the default", rows: [][]any{{1, "a", "b", nil}, {1, nil, "b", nil}},
+			want: "row 1: Cannot write null to non-null column(v)",
+		},
 		{name: "key", rows: [][]any{{nil, "a", "b", nil}}, want: "row 0: Cannot write null to non-null column(k)"},
-		{name: "first row and column count", rows: [][]any{{1, "a", "b", nil}, {nil, nil, nil, nil}, {1, nil, "b", nil}},
-			want: "row 1: Cannot write null to non-null column(k)"},
+		{
+			name: "first row and column count", rows: [][]any{{1, "a", "b", nil}, {nil, nil, nil, nil}, {1, nil, "b", nil}},
+			want: "row 1: Cannot write null to non-null column(k)",
+		},
 		{name: "deletes need NOT NULL columns too", kinds: "-D", rows: [][]any{{1, nil, nil, nil}}, want: "row 0: Cannot write null to non-null column(v)"},
-		{name: "ignore-delete", options: map[string]string{"ignore-delete": "true"}, kinds: "-D +U -U +I",
-			rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}, {3, "a", "b", nil}, {4, "a", "b", nil}}, want: `+U [2,"a","b",null] +I [4,"a","b",null]`},
-		{name: "ignore-delete by its old name", options: map[string]string{"deduplicate.ignore-delete": "true"}, kinds: "-D",
-			rows: [][]any{{1, "a", "b", nil}}, want: ``},
-		{name: "ignore-update-before", options: map[string]string{"ignore-update-before": "true"}, kinds: "-D -U",
-			rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}}, want: `-D [1,"a","b",null]`},
-		{name: "ignored rows are checked", options: map[string]string{"ignore-delete": "true"}, kinds: "-D", rows: [][]any{{1, nil, "b", nil}},
-			want: "row 0: Cannot write null to non-null column(v)"},
-		{name: "rowkind.field", options: map[string]string{"rowkind.field": "op"}, kinds: "+I +I", rows: [][]any{{1, "a", "b", "-D"}, {2, "a", "b", "+U"}},
-			want: `-D [1,"a","b","-D"] +U [2,"a","b","+U"]`},
-		{name: "rowkind.field NULL", options: map[string]string{"rowkind.field": "op"}, rows: [][]any{{1, "a", "b", "+I"}, {2, "a", "b", nil}},
-			want: "row 1: column op: Row kind cannot be null."},
-		{name: "rowkind.field nonsense", options: map[string]string{"rowkind.field": "op"}, rows: [][]any{{1, "a", "b", "x"}},
-			want: `row 0: column op: row kind "x": want +I, -U, +U or -D`},
-		{name: "rowkind.field and the filter", options: map[string]string{"rowkind.field": "op", "ignore-delete": "true"}, rows: [][]any{{1, "a", "b", "-D"}, {2, "a", "b", "+I"}},
-			want: `+I [2,"a","b","+I"]`},
-		{name: "rowkind.field and the filter", options: map[string]string{"rowkind.field": "w", "ignore-delete": "true"}, rows: [][]any{{1, "a", "-D", nil}, {2, "a", "+I", nil}},
-			want: `+I [2,"a","+I",null]`},
+		{
+			name: "ignore-delete", options: map[string]string{"ignore-delete": "true"}, kinds: "-D +U -U +I",
+			rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}, {3, "a", "b", nil}, {4, "a", "b", nil}}, want: `+U [2,"a","b",null] +I [4,"a","b",null]`,
+		},
+		{
+			name: "ignore-delete by its old name", options: map[string]string{"deduplicate.ignore-delete": "true"}, kinds: "-D",
+			rows: [][]any{{1, "a", "b", nil}}, want: ``,
+		},
+		{
+			name: "ignore-update-before", options: map[string]string{"ignore-update-before": "true"}, kinds: "-D -U",
+			rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}}, want: `-D [1,"a","b",null]`,
+		},
+		{
+			name: "ignored rows are checked", options: map[string]string{"ignore-delete": "true"}, kinds: "-D", rows: [][]any{{1, nil, "b", nil}},
+			want: "row 0: Cannot write null to non-null column(v)",
+		},
+		{
+			name: "rowkind.field", options: map[string]string{"rowkind.field": "op"}, kinds: "+I +I", rows: [][]any{{1, "a", "b", "-D"}, {2, "a", "b", "+U"}},
+			want: `-D [1,"a","b","-D"] +U [2,"a","b","+U"]`,
+		},
+		{
+			name: "rowkind.field NULL", options: map[string]string{"rowkind.field": "op"}, rows: [][]any{{1, "a", "b", "+I"}, {2, "a", "b", nil}},
+			want: "row 1: column op: Row kind cannot be null.",
+		},
+		{
+			name: "rowkind.field nonsense", options: map[string]string{"rowkind.field": "op"}, rows: [][]any{{1, "a", "b", "x"}},
+			want: `row 0: column op: row kind "x": want +I, -U, +U or -D`,
+		},
+		{
+			name: "rowkind.field and the filter", options: map[string]string{"rowkind.field": "op", "ignore-delete": "true"}, rows: [][]any{{1, "a", "b", "-D"}, {2, "a", "b", "+I"}},
+			want: `+I [2,"a","b","+I"]`,
+		},
+		{
+			name: "rowkind.field and the filter", options: map[string]string{"rowkind.field": "w", "ignore-delete": "true"}, rows: [][]any{{1, "a", "-D", nil}, {2, "a", "+I", nil}},
+			want: `+I [2,"a","+I",null]`,
+		},
 		{name: "append", append: true, kinds: "+I +U", rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}}, want: `+I [1,"a","b",null] +U [2,"a","b",null]`},
-		{name: "append refuses deletes", append: true, kinds: "+I -D", rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}},
-			want: "row 1: Append only writer can not accept row with RowKind -D"},
-		{name: "append ignores deletes", append: true, options: map[string]string{"ignore-delete": "true"}, kinds: "+I -D",
-			rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}}, want: `+I [1,"a","b",null]`},
-		{name: "append refuses what is left", append: true, options: map[string]string{"ignore-update-before": "true"}, kinds: "-U -D",
-			rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}}, want: "row 1: Append only writer can not accept row with RowKind -D"},
+		{
+			name: "append refuses deletes", append: true, kinds: "+I -D", rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}},
+			want: "row 1: Append only writer can not accept row with RowKind -D",
+		},
+		{
+			name: "append ignores deletes", append: true, options: map[string]string{"ignore-delete": "true"}, kinds: "+I -D",
+			rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}}, want: `+I [1,"a","b",null]`,
+		},
+		{
+			name: "append refuses what is left", append: true, options: map[string]string{"ignore-update-before": "true"}, kinds: "-U -D",
+			rows: [][]any{{1, "a", "b", nil}, {2, "a", "b", nil}}, want: "row 1: Append only writer can not accept row with RowKind -D",
+		},
 		{name: "no rows", want: ``},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

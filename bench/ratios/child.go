@@ -71,7 +71,7 @@ func (c *child) wait(v any) error {
 func play(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	roles := map[string]func(context.Context, []string, io.Reader, io.Writer) error{
 		"receive-grpc": receiveGRPC, "receive-websocket": receiveWebSocket, "receive-times": receiveTimes,
-		"write-wide": writeWide, "write-times": writeTimes,
+		"write-rows": writeRows, "write-times": writeTimes,
 	}
 	if len(args) == 0 || roles[args[0]] == nil {
 		return fmt.Errorf("no such role: %v: %w", args, errUsage)

@@ -71,8 +71,8 @@ func rename(f figures, unit string) figures {
 }
 
 // fanout lets another process commit rows while receivers wait for them.
-func (e *env) fanout(ctx context.Context, rows, subscribers int, receive func(g *gateway) (*child, error)) (figures, error) {
-	t, err := e.New(ctx, wideSpec())
+func (e *env) fanout(ctx context.Context, spec paimon.SchemaSpec, kind string, rows, subscribers int, receive func(g *gateway) (*child, error)) (figures, error) {
+	t, err := e.New(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (e *env) fanout(ctx context.Context, rows, subscribers int, receive func(g 
 	if err != nil {
 		return nil, err
 	}
-	from, err := startChild(ctx, "write-wide", tables.Folder(t), rows)
+	from, err := startChild(ctx, "write-rows", tables.Folder(t), kind, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -94,14 +94,14 @@ func (e *env) fanout(ctx context.Context, rows, subscribers int, receive func(g 
 
 func fanoutGRPC(ctx context.Context, e *env) (figures, error) {
 	const streams = 100
-	return e.fanout(ctx, e.scaled(300_000), streams, func(g *gateway) (*child, error) {
+	return e.fanout(ctx, wideSpec(), "wide", e.scaled(300_000), streams, func(g *gateway) (*child, error) {
 		return startChild(ctx, "receive-grpc", g.grpcAddr, "latest", "columns", streams, 10, 100, 1, 1)
 	})
 }
 
 func fanoutWebSocket(ctx context.Context, e *env) (figures, error) {
 	clients := e.scaled(1_000)
-	return e.fanout(ctx, e.scaled(2_000), clients, func(g *gateway) (*child, error) {
+	return e.fanout(ctx, ordersSpec("input"), "orders", e.scaled(2_000), clients, func(g *gateway) (*child, error) {
 		return startChild(ctx, "receive-websocket", g.httpAddr, clients, 1)
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"runtime/pprof"
 	"slices"
 	"strings"
@@ -28,6 +29,7 @@ type settings struct {
 	time    string
 	json    string
 	profile string
+	heap    string
 }
 
 const usage = `usage: ratios [flags] [WORK...]     our work and its limit by turns; all works by default
@@ -105,6 +107,7 @@ func parse(args []string) (*settings, []string, error) {
 	f.StringVar(&s.time, "time", "300ms", "least `time` of a run of a limit")
 	f.StringVar(&s.json, "json", "", "`file` for the results and all runs as JSON")
 	f.StringVar(&s.profile, "cpuprofile", "", "with run: `file` for a CPU profile")
+	f.StringVar(&s.heap, "memprofile", "", "with run and memory-grpc or memory-websocket: `file` for a profile of what idle subscribers take")
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil, nil, err
@@ -144,6 +147,7 @@ func probeOf(name string) (*probe, error) {
 type env struct {
 	*tables.Home
 	divide int
+	heap   string
 }
 
 // scaled is a count, made smaller for quick checks.
@@ -160,6 +164,9 @@ func runOne(ctx context.Context, s *settings, name string, out io.Writer) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, home.Close()) }()
+	if s.heap != "" {
+		runtime.MemProfileRate = 512
+	}
 	if s.profile != "" {
 		f, err := os.Create(s.profile)
 		if err != nil {
@@ -171,7 +178,7 @@ func runOne(ctx context.Context, s *settings, name string, out io.Writer) (err e
 		}
 		defer pprof.StopCPUProfile()
 	}
-	figures, err := p.run(ctx, &env{home, s.divide})
+	figures, err := p.run(ctx, &env{home, s.divide, s.heap})
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
+	"runtime/pprof"
 
 	"sluice/bench/meter"
 	"sluice/tablewriter"
@@ -60,6 +62,9 @@ func (e *env) perReceiver(ctx context.Context, n int, unit, role string, args fu
 		return nil, err
 	}
 	after, rssAfter := meter.LiveBytes(), meter.RSS()
+	if err := e.writeHeap(); err != nil {
+		return nil, err
+	}
 	if have := g.feed.Stats().Subscriptions; have < n {
 		return nil, errors.New("some subscriptions are not there")
 	}
@@ -69,6 +74,18 @@ func (e *env) perReceiver(ctx context.Context, n int, unit, role string, args fu
 	return figures{
 		unit + "-kb": float64(after-before) / float64(n) / 1e3, unit + "-rss-kb": float64(rssAfter-rss) / float64(n) / 1e3,
 	}, g.close(ctx)
+}
+
+// writeHeap writes a profile of what is on the heap, if it is wanted.
+func (e *env) writeHeap() error {
+	if e.heap == "" {
+		return nil
+	}
+	f, err := os.Create(e.heap)
+	if err != nil {
+		return err
+	}
+	return errors.Join(pprof.WriteHeapProfile(f), f.Close())
 }
 
 func memoryGRPC(ctx context.Context, e *env) (figures, error) {

@@ -49,8 +49,10 @@ func dial(addr string) (*grpc.ClientConn, error) {
 
 // subscription is what the gRPC roles ask for. Until 0 is never.
 func subscription(from string, until int64, format string, maxRows uint32) *sluicev1.SubscribeRequest {
-	req := &sluicev1.SubscribeRequest{Feed: feedName, Start: &sluicev1.Start{At: &sluicev1.Start_Latest{Latest: &sluicev1.Latest{}}},
-		Limits: &sluicev1.Limits{MaxRows: maxRows}}
+	req := &sluicev1.SubscribeRequest{
+		Feed: feedName, Start: &sluicev1.Start{At: &sluicev1.Start_Latest{Latest: &sluicev1.Latest{}}},
+		Limits: &sluicev1.Limits{MaxRows: maxRows},
+	}
 	if from == "earliest" {
 		req.Start.At = &sluicev1.Start_Earliest{Earliest: &sluicev1.Earliest{}}
 	}

@@ -19,10 +19,16 @@ func ordersSpec(producer string) paimon.SchemaSpec {
 		"order_id BIGINT NOT NULL", "user_id BIGINT", "status STRING", "amount DECIMAL(10, 2)", "ts TIMESTAMP(3)", "dt STRING")
 }
 
-// wideSpec is the table of events of about 200 bytes, as the limits send them.
+// wideSpec is the table of events of about 200 bytes on the wire, as the limits
+// send them; how long the payload is for that depends on the form.
 func wideSpec() paimon.SchemaSpec {
 	return spec("none", "id", "id STRING NOT NULL", "seq BIGINT", "ts TIMESTAMP(3)", "payload STRING")
 }
+
+const (
+	payloadColumns = 150
+	payloadJSON    = 92
+)
 
 func spec(producer, key string, fields ...string) paimon.SchemaSpec {
 	return paimon.SchemaSpec{
@@ -86,10 +92,10 @@ func commitsOf(all *rowdata.Changes, commitRows int) (commits [][]*rowdata.Chang
 	return commits
 }
 
-// wideRows are rows from..to of events of about 200 bytes, in batches.
-func wideRows(typ *rowdata.RowType, from, to int) (batches []*rowdata.Changes) {
+// wideRows are rows from..to of the table of wide events, in batches.
+func wideRows(typ *rowdata.RowType, from, to, payloadBytes int) (batches []*rowdata.Changes) {
 	r := rand.New(rand.NewPCG(7, uint64(from)))
-	var payload [150]byte
+	payload := make([]byte, payloadBytes)
 	for at := from; at < to; at += batchRows {
 		b := &rowdata.Changes{Batch: *rowdata.NewBatch(typ, batchRows)}
 		for i := at; i < min(to, at+batchRows); i++ {
@@ -99,7 +105,7 @@ func wideRows(typ *rowdata.RowType, from, to int) (batches []*rowdata.Changes) {
 			b.Cols[0].AppendString(fmt.Sprintf("order-%016d", i))
 			b.Cols[1].AppendI64(int64(i))
 			b.Cols[2].AppendI64(1_764_000_000_000 + int64(i))
-			b.Cols[3].AppendBytes(payload[:])
+			b.Cols[3].AppendBytes(payload)
 			b.CloseRow()
 		}
 		batches = append(batches, b)
@@ -114,12 +120,13 @@ func (e *env) ordersTable(ctx context.Context, n int) (*paimon.Table, error) {
 	})
 }
 
-// wideTable is the table of wide events with n rows in one commit each 100,000.
+// wideTable is the table of wide events as JSON, with n rows in commits of
+// 100,000.
 func (e *env) wideTable(ctx context.Context, n int) (*paimon.Table, error) {
 	return e.Prepared(ctx, fmt.Sprintf("wide-%d", n), wideSpec(), func(t *paimon.Table) error {
 		return write(ctx, t, func(typ *rowdata.RowType) (commits [][]*rowdata.Changes) {
 			for at := 0; at < n; at += 100_000 {
-				commits = append(commits, wideRows(typ, at, min(n, at+100_000)))
+				commits = append(commits, wideRows(typ, at, min(n, at+100_000), payloadJSON))
 			}
 			return commits
 		})

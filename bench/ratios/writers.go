@@ -19,10 +19,10 @@ func openTable(ctx context.Context, dir string) (*paimon.Table, error) {
 	return paimon.Open(ctx, local.New("/", local.Options{}), dir[1:], paimon.MainBranch)
 }
 
-// writeWide: FOLDER ROWS. It makes wide rows and, when it gets a line, commits
-// them.
-func writeWide(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
-	n, err := integers(args[1:])
+// writeRows: FOLDER KIND ROWS. It makes rows of the kind wide or orders and, when
+// it gets a line, commits them.
+func writeRows(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+	n, err := integers(args[2:])
 	if err != nil || len(n) != 1 {
 		return errors.Join(err, errUsage)
 	}
@@ -34,7 +34,12 @@ func writeWide(ctx context.Context, args []string, in io.Reader, out io.Writer) 
 	if err != nil {
 		return err
 	}
-	batches := wideRows(w.Type(), 0, n[0])
+	var batches []*rowdata.Changes
+	if args[1] == "wide" {
+		batches = wideRows(w.Type(), 0, n[0], payloadColumns)
+	} else {
+		batches = commitsOf(ordersRows(w.Type(), n[0]), n[0])[0]
+	}
 	if err := ready(out); err != nil {
 		return err
 	}

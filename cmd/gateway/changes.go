@@ -61,6 +61,9 @@ func (a *app) changes(cmd *cobra.Command, t *paimon.Table, start snapshotreader.
 	if to > latest {
 		return fmt.Errorf("--to %d: the newest snapshot is %d", to, latest)
 	}
+	if start.Mode == snapshotreader.StartSnapshot && start.Snapshot > latest {
+		return fmt.Errorf("--from %d: the newest snapshot is %d", start.Snapshot, latest)
+	}
 	tail, err := snapshotreader.Open(ctx, t, start, snapshotreader.Options{Until: bound})
 	if err != nil {
 		return err

@@ -59,7 +59,10 @@ Ctrl-C stops it with nothing lost. Started again, it goes on from there.`,
 			if f.rate < 1 || f.rate > demoRateMax {
 				return usagef("--rate %d: want 1 to %d changes a second", f.rate, demoRateMax)
 			}
-			if a.warehouse != "" {
+			if f.span < 0 {
+				return usagef("--for %v: want a time to run, such as 10s", f.span)
+			}
+			if cmd.Flags().Changed("warehouse") {
 				return usagef("the demo has a warehouse of its own: name its folder with --dir")
 			}
 			return a.demo(cmd, &f)
@@ -95,7 +98,7 @@ func (a *app) demo(cmd *cobra.Command, f *demoFlags) (err error) {
 	ctx := cmd.Context()
 	r := &demoRun{f: f, out: &syncWriter{w: cmd.OutOrStdout()}, caughtUp: make(chan struct{}, 1)}
 	if err := r.open(ctx); err != nil {
-		return err
+		return errors.Join(err, r.release(ctx))
 	}
 	// The server outlives ctx: first the writer commits, then the subscriber gets
 	// what was committed, then the server stops.
@@ -119,7 +122,7 @@ func (a *app) demo(cmd *cobra.Command, f *demoFlags) (err error) {
 	select {
 	case <-subscribed:
 	case <-time.After(5 * time.Second):
-		return errors.New("the demo's subscriber could not subscribe")
+		return errors.Join(errors.New("the demo's subscriber could not subscribe"), r.w.Close(ctx))
 	}
 	if !a.json {
 		r.greet()
@@ -179,6 +182,20 @@ func (r *demoRun) open(ctx context.Context) error {
 	}
 	defer done()
 	r.stream, err = demo.Open(r.w.Type(), at, next, time.Now)
+	return err
+}
+
+// release gives up what open has opened before it failed.
+func (r *demoRun) release(ctx context.Context) error {
+	over, cancel := context.WithCancel(ctx)
+	cancel()
+	var err error
+	if r.w != nil {
+		err = r.w.Close(ctx)
+	}
+	if r.srv != nil {
+		err = errors.Join(err, r.srv.Run(over))
+	}
 	return err
 }
 
@@ -356,7 +373,7 @@ func (r *demoRun) greet() {
 
   gateway tail shop.orders --server %s --from full
   grpcurl -plaintext -d '{"feed":"shop.orders","start":{"earliest":{}},"format":"FORMAT_JSON"}' %s sluice.v1.FeedService/Subscribe
-  websocat --protocol sluice.v1.json ws://%s/v1/ws <<< '{"type":"subscribe","feed":"shop.orders","start":"latest"}'
+  websocat -n --protocol sluice.v1.json ws://%s/v1/ws <<< '{"type":"subscribe","feed":"shop.orders","start":"latest"}'
   nats --server %s subscribe 'chg.shop.orders.>'
   curl 'http://%s/v1/tables/shop.orders/rows?limit=5'
   gateway read shop.orders --warehouse %s --where "status = 'NEW'"

@@ -82,6 +82,17 @@ func (a *app) tableCmd(use, short string, args cobra.PositionalArgs, fn func(cmd
 	}})
 }
 
+// checkColumns refuses names of columns that a schema does not have.
+func checkColumns(s *paimon.Schema, names []string) error {
+	have := s.RowType()
+	for _, n := range names {
+		if have.Index(n) < 0 {
+			return usagef("--columns: there is no column %q, want some of %s", n, strings.Join(have.Names(), ", "))
+		}
+	}
+	return nil
+}
+
 // timeForms are the accepted texts of a point in time; without a zone they are
 // local.
 var timeForms = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02T15:04", "2006-01-02"}

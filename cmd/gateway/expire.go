@@ -84,6 +84,9 @@ func (a *app) orphanCommand() *cobra.Command {
 	var age time.Duration
 	var dryRun, external, unsafe bool
 	clean := a.tableCmd("clean DB.T", "Delete files that nothing refers to", cobra.ExactArgs(1), func(cmd *cobra.Command, t *paimon.Table, _ []string) error {
+		if age < maintenance.OrphanAgeMin && !unsafe {
+			return usagef("--older-than %v: younger files than %v may be part of a commit that is on its way; --unsafe says that nobody writes", age, maintenance.OrphanAgeMin)
+		}
 		o := maintenance.OrphanOptions{OlderThan: time.Now().Add(-age), DryRun: dryRun, ExternalPaths: external, Unsafe: unsafe}
 		found, err := maintenance.CleanOrphans(cmd.Context(), t, o)
 		if err != nil {

@@ -84,6 +84,9 @@ func (a *app) read(cmd *cobra.Command, t *paimon.Table, f *readFlags) error {
 			return err
 		}
 	}
+	if err := checkColumns(schema, f.columns); err != nil {
+		return err
+	}
 	spec := snapshotreader.ScanSpec{Schema: schema, Columns: f.columns}
 	if f.where != "" {
 		if spec.Filter, err = snapshotreader.ParseFilter(f.where, schema); err != nil {

@@ -34,7 +34,7 @@ func newRoot() *cobra.Command {
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w (see gateway %s --help)", err, cmd.Name())
+		return usagef("%w (see %s --help)", err, cmd.CommandPath())
 	})
 	f := root.PersistentFlags()
 	f.StringVarP(&a.warehouse, "warehouse", "w", os.Getenv("SLUICE_WAREHOUSE"), "folder of the tables (or SLUICE_WAREHOUSE)")
@@ -49,12 +49,16 @@ func newRoot() *cobra.Command {
 	return root
 }
 
-// wrapArgs makes every complaint about the number of arguments one of usage.
+// wrapArgs makes every complaint about the number of arguments, and about flags
+// that exclude each other, one of usage.
 func wrapArgs(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
 				return usagef("%w (usage: %s)", err, cmd.UseLine())
+			}
+			if err := cmd.ValidateFlagGroups(); err != nil {
+				return usagef("%w (see %s --help)", err, cmd.CommandPath())
 			}
 			return nil
 		}

@@ -122,6 +122,9 @@ func (a *app) consumerCommand() *cobra.Command {
 	return group("consumer", "List, reset and delete consumers",
 		a.tableCmd("list DB.T", "List the consumers and what they keep from expiring", cobra.ExactArgs(1), a.consumerList), reset,
 		a.tableCmd("delete DB.T ID", "Forget a consumer", cobra.ExactArgs(2), func(cmd *cobra.Command, t *paimon.Table, rest []string) error {
+			if _, err := t.Consumer(cmd.Context(), rest[0]); err != nil { // a misspelled one must not pass for deleted
+				return err
+			}
 			if err := t.DeleteConsumer(cmd.Context(), rest[0]); err != nil {
 				return err
 			}

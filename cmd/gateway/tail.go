@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -11,6 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"sluice/client"
+	"sluice/feeds"
 	"sluice/paimon/rowdata"
 	"sluice/snapshotreader"
 )
@@ -52,7 +55,8 @@ tag:T, cursor:C. Each JSON line has the cursor to go on after it.`,
 	fl.StringVar(&f.until, "until", "", "where to end: latest, snapshot:N, time:T or cursor:C")
 	fl.StringSliceVar(&f.columns, "columns", nil, "columns to print, in this order")
 	fl.Int64Var(&f.limit, "limit", 0, "end after so many changes")
-	fl.StringVar(&f.token, "token", os.Getenv("SLUICE_TOKEN"), "bearer token of the gateway (or SLUICE_TOKEN)")
+	// Not as the flag's default, which the help text shows.
+	fl.StringVar(&f.token, "token", "", "bearer token of the gateway (or SLUICE_TOKEN)")
 	fl.StringVar(&f.consumer, "consumer", "", "named consumer: begin where it stopped, and store how far it has come")
 	return cmd
 }
@@ -72,11 +76,16 @@ func (a *app) tailTable(ctx context.Context, name string, f *tailFlags, out *cha
 	}
 	start, err := snapshotreader.ParseStart(from)
 	if err != nil {
-		return &usageError{err}
+		return &usageError{fmt.Errorf("--from: %w", err)}
 	}
-	until, err := snapshotreader.ParseUntil(f.until)
-	if err != nil {
-		return &usageError{err}
+	until := snapshotreader.Until{}
+	if f.until != "" {
+		if until, err = snapshotreader.ParseUntil(f.until); err != nil {
+			return &usageError{fmt.Errorf("--until: %w", err)}
+		}
+	}
+	if err := checkColumns(t.Schema(), f.columns); err != nil {
+		return err
 	}
 	tail, err := snapshotreader.Open(ctx, t, start, snapshotreader.Options{Until: until, Columns: f.columns})
 	if err != nil {
@@ -117,11 +126,19 @@ func (a *app) tailFeed(ctx context.Context, feed string, f *tailFlags, out *chan
 	if addr == "" {
 		addr = "127.0.0.1:7070"
 	}
-	c, err := client.Dial(addr, tokenOptions(f.token)...)
+	if err := f.check(); err != nil {
+		return err
+	}
+	c, err := client.Dial(addr, tokenOptions(cmp.Or(f.token, os.Getenv("SLUICE_TOKEN")))...)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
+	// A gateway that is not there, or does not know the feed, says so at once; one
+	// that goes away later is waited for.
+	if _, err := c.Feed(ctx, feed); err != nil {
+		return fmt.Errorf("gateway %s: %w", addr, err)
+	}
 	opts := []client.Option{client.JSON()}
 	if f.from != "" {
 		opts = append(opts, client.From(f.from))
@@ -160,6 +177,19 @@ func (a *app) tailFeed(ctx context.Context, feed string, f *tailFlags, out *chan
 			return err
 		}
 	}
+}
+
+// check refuses positions that no gateway knows.
+func (f *tailFlags) check() error {
+	if f.from != "" {
+		if _, err := feeds.ParseStart(f.from); err != nil {
+			return &usageError{fmt.Errorf("--from: %w", err)}
+		}
+	}
+	if _, err := feeds.ParseUntil(f.until); err != nil {
+		return &usageError{fmt.Errorf("--until: %w", err)}
+	}
+	return nil
 }
 
 // ack stores how far the consumer has come, after its rows were written.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
@@ -80,36 +81,63 @@ type tableSink struct {
 
 // Write implements ingest.Sink. The pump reuses its batch, which the writer
 // keeps until it is committed, so the rows are copied.
-func (s *tableSink) Write(ctx context.Context, rows *rowdata.Changes) error {
+func (s *tableSink) Write(ctx context.Context, rows *rowdata.Changes, position string) error {
 	own := &rowdata.Changes{Kinds: append([]rowdata.RowKind(nil), rows.Kinds...), Batch: *rowdata.NewBatch(s.rows, rows.N)}
 	own.AppendRange(&rows.Batch, 0, rows.N)
-	_, err := s.w.Write(ctx, own, tablewriter.Position{})
+	_, err := s.w.Write(ctx, own, s.position(position))
 	return err
 }
 
-// Commit implements ingest.Sink: an empty batch carries the position.
+// Commit implements ingest.Sink: an empty batch carries the position, which may
+// have moved since the last rows.
 func (s *tableSink) Commit(ctx context.Context, position string) (int64, error) {
 	if s.source != "" {
 		none := &rowdata.Changes{Batch: *rowdata.NewBatch(s.rows, 0)}
-		if _, err := s.w.Write(ctx, none, tablewriter.Position{Source: s.source, Value: position}); err != nil {
+		if _, err := s.w.Write(ctx, none, s.position(position)); err != nil {
 			return 0, err
 		}
 	}
 	return s.w.Commit(ctx)
 }
 
+// position is zero for a source that does not start again.
+func (s *tableSink) position(value string) tablewriter.Position {
+	if s.source == "" {
+		return tablewriter.Position{}
+	}
+	return tablewriter.Position{Source: s.source, Value: value}
+}
+
+// sourceOf names a file as a source. Files of one name in different folders are
+// different sources.
+func sourceOf(file string) (string, error) {
+	abs, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	if source := "file:" + filepath.ToSlash(abs); len(source) <= tablewriter.SourceBytesMax {
+		return source, nil
+	}
+	return fmt.Sprintf("file:%x", sha256.Sum256([]byte(abs))), nil
+}
+
 func (a *app) write(cmd *cobra.Command, t *paimon.Table, rest []string, f *writeFlags) (err error) {
 	ctx := cmd.Context()
-	in, source := cmd.InOrStdin(), ""
+	if f.rows < 0 || f.interval < 0 {
+		return usagef("--commit-rows %d, --commit-interval %v: want 0 or more", f.rows, f.interval)
+	}
+	in, name, source := cmd.InOrStdin(), "standard input", ""
 	if len(rest) == 1 && rest[0] != "-" {
 		file, err := os.Open(rest[0])
 		if err != nil {
 			return err
 		}
 		defer file.Close()
-		in = file
+		in, name = file, rest[0]
 		if f.user != "" {
-			source = "file:" + filepath.Base(rest[0])
+			if source, err = sourceOf(name); err != nil {
+				return err
+			}
 		}
 	}
 	// Rows wait for a commit of ours, not for the writer's clock.
@@ -163,7 +191,7 @@ func (a *app) write(cmd *cobra.Command, t *paimon.Table, rest []string, f *write
 	}).Run(ctx)
 	bar.clear()
 	if err != nil {
-		return fmt.Errorf("%w (committed: %d rows, up to snapshot %d)", err, done.Rows, done.Snapshot)
+		return fmt.Errorf("%s: %w (committed: %d rows, up to snapshot %d)", name, err, done.Rows, done.Snapshot)
 	}
 	if err := cmp.Or(expireErr, expire()); err != nil {
 		return fmt.Errorf("%d rows are committed, but expiring old snapshots failed: %w", done.Rows, err)

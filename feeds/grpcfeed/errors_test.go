@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,19 @@ func TestEveryReasonHasACode(t *testing.T) {
 	for _, r := range feeds.Reasons() {
 		require.Contains(t, codeOf, r)
 		require.NotEqual(t, codes.OK, codeOf[r])
+	}
+}
+
+// The reasons are documented where clients look.
+func TestReasonsAreDocumented(t *testing.T) {
+	for _, file := range []string{"../../proto/sluice/v1/feed.proto", "../../proto/README.md"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, r := range feeds.Reasons() {
+			if r != feeds.Canceled { // is not sent
+				require.Contains(t, string(text), string(r), file)
+			}
+		}
 	}
 }
 

@@ -83,8 +83,11 @@ func (o Options) withDefaults() Options {
 		p *time.Duration
 		v time.Duration
 	}{
-		{&o.AckTimeout, 5 * time.Second}, {&o.RetryMin, 50 * time.Millisecond}, {&o.RetryMax, 5 * time.Second},
-		{&o.DrainTimeout, 2 * time.Second}, {&o.PinInterval, 10 * time.Second},
+		{&o.AckTimeout, 5 * time.Second},
+		{&o.RetryMin, 50 * time.Millisecond},
+		{&o.RetryMax, 5 * time.Second},
+		{&o.DrainTimeout, 2 * time.Second},
+		{&o.PinInterval, 10 * time.Second},
 	} {
 		if *d.p == 0 {
 			*d.p = d.v

@@ -54,8 +54,15 @@ func TestCovers(t *testing.T) {
 		subject, filter string
 		want            bool
 	}{
-		{"chg.>", "chg.*.*", true}, {"chg.*.*", "chg.*.*", true}, {"chg.a.*", "chg.*.*", false}, {"chg.*", "chg.*.*", false},
-		{">", "chg", true}, {"chg.>", "chg", false}, {"chg.a", "chg.a", true}, {"chg.*.x", "chg.b.x", true}, {"chg.*.*.*", "chg.*.*", false},
+		{"chg.>", "chg.*.*", true},
+		{"chg.*.*", "chg.*.*", true},
+		{"chg.a.*", "chg.*.*", false},
+		{"chg.*", "chg.*.*", false},
+		{">", "chg", true},
+		{"chg.>", "chg", false},
+		{"chg.a", "chg.a", true},
+		{"chg.*.x", "chg.b.x", true},
+		{"chg.*.*.*", "chg.*.*", false},
 	} {
 		require.Equal(t, c.want, covers(c.subject, c.filter), "%s over %s", c.subject, c.filter)
 	}

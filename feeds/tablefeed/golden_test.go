@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -189,6 +190,35 @@ func TestResumeGoldenTables(t *testing.T) {
 					require.Equal(t, lines[cut:cut+1], again)
 				}
 			})
+		}
+	}
+}
+
+// The schema that a subscription is told is that of its first rows.
+func TestFirstSchema(t *testing.T) {
+	c, _ := serve(t, tablefeed.New(goldenCatalog(t, "evolution-columns"), "g.t", "", snapshotreader.Options{}), nil)
+	for _, start := range []string{"earliest", "latest", "full", "snapshot:2"} {
+		sub := c.Subscribe("f", client.From(start), client.Until("latest"))
+		defer sub.Close()
+		told := int64(-1)
+		for {
+			e, err := sub.Next(t.Context())
+			if err != nil {
+				require.ErrorIs(t, err, io.EOF)
+				break
+			}
+			if e.Schema != nil {
+				told = e.Schema.ID
+			}
+			if e.Kind == client.EventSchemaChange {
+				require.NotZero(t, sub.Cursor())
+			}
+			if e.Rows != nil {
+				require.Equal(t, told, e.Rows.Schema.ID)
+			}
+			if e.Kind == client.EventSubscribed && start == "earliest" {
+				require.Zero(t, told)
+			}
 		}
 	}
 }

@@ -142,7 +142,12 @@ func (t *Table) Open(ctx context.Context, s feeds.Start, o feeds.SourceOptions) 
 	if err != nil {
 		return nil, missing(err, "tag", s.Tag)
 	}
-	return &source{t: t, table: table, tailer: tailer}, nil
+	src := &source{t: t, table: table, tailer: tailer}
+	if err := src.firstSchema(ctx); err != nil {
+		tailer.Close() // the first error is the one to tell
+		return nil, err
+	}
+	return src, nil
 }
 
 // source reads a table for a feed.
@@ -196,14 +201,26 @@ func commitOf(b *snapshotreader.Batch) *feeds.Commit {
 // Cursor implements [feeds.Source].
 func (s *source) Cursor() feeds.Cursor { return s.tailer.Cursor() }
 
-// Schema implements [feeds.Source]: before the first batch it is not known, and
-// the newest is likely.
-func (s *source) Schema() *feeds.Schema {
-	if s.schema != nil {
-		return s.schema
+// firstSchema finds the schema of the snapshot at the position: the newest if there
+// is none yet.
+func (s *source) firstSchema(ctx context.Context) error {
+	snap, _, err := s.table.SnapshotOrChangelog(ctx, s.tailer.Cursor().Snapshot)
+	var found *paimon.Schema
+	switch {
+	case errors.Is(err, paimon.ErrSnapshotNotFound):
+		found, err = s.table.ReloadSchema(ctx)
+	case err == nil:
+		found, err = s.table.SchemaByID(ctx, snap.SchemaID)
 	}
-	return s.t.schema(s.table, s.table.Schema())
+	if err != nil {
+		return err
+	}
+	s.schema = s.t.schema(s.table, found)
+	return nil
 }
+
+// Schema implements [feeds.Source].
+func (s *source) Schema() *feeds.Schema { return s.schema }
 
 // Poke implements [feeds.Source].
 func (s *source) Poke() { s.tailer.Poke() }

@@ -58,9 +58,12 @@ type session struct {
 	c      *conn
 	cancel context.CancelFunc
 	sub    *feeds.Subscription // set before the reading goroutine starts
+	asked  chan error          // why the reading ended
+	pings  *time.Timer
+	now    feeds.Delivery // on its way; here and not on a stack
 }
 
-// ServeHTTP serves one connection until it ends.
+// ServeHTTP takes a connection over, which is then served until it ends.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.open.Add(1) > int64(h.o.ConnectionsMax) {
 		h.open.Add(-1)
@@ -68,22 +71,28 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "too many connections", http.StatusServiceUnavailable)
 		return
 	}
-	defer h.open.Add(-1)
 	c, err := accept(w, r, &h.o)
 	if err != nil {
+		h.open.Add(-1)
 		return // answered already
 	}
-	// The request's context ends with a hijacked connection's handler only, so the
-	// session has one of its own that Close can end.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
-	defer cancel()
-	s := &session{h: h, c: c, cancel: cancel}
+	s := &session{h: h, c: c, cancel: cancel, asked: make(chan error, 1)}
 	if !h.enter(s) {
-		c.close(closeRestart, "gateway is stopping")
+		cancel()
+		h.open.Add(-1)
+		c.sayClose(closeRestart, "gateway is stopping")
+		_ = c.ws.Close()
 		return
 	}
-	defer h.leave(s)
-	s.serve(ctx)
+	// The server's goroutine ends here, and gives back the request and its buffers,
+	// which are more than all that an idle connection needs. This one ends with the
+	// connection, and Close waits for it.
+	go func() {
+		defer h.leave(s)
+		defer cancel()
+		s.serve(ctx)
+	}()
 }
 
 func (h *Handler) enter(s *session) bool {
@@ -101,49 +110,66 @@ func (h *Handler) leave(s *session) {
 	h.mu.Lock()
 	delete(h.mu.conns, s)
 	h.mu.Unlock()
+	h.open.Add(-1)
 	h.wg.Done()
 }
 
-// serve runs the connection: this goroutine writes, another one reads.
+// serve runs the connection: this goroutine writes, another one reads. Both are
+// idle most of the time, on stacks that stay small: what needs a lot of it is
+// called, and has returned when the waiting begins.
 func (s *session) serve(ctx context.Context) {
+	if s.begin(ctx) {
+		s.end(s.send(ctx))
+	}
+	s.c.hangUp()
+}
+
+// begin subscribes and starts reading. If it fails, the client was told.
+func (s *session) begin(ctx context.Context) bool {
 	sub, err := s.subscribe(ctx)
 	if err != nil {
 		s.fail(err, feeds.Cursor{})
-		return
+		return false
 	}
 	s.sub = sub
-	asked := make(chan error, 1)
+	s.pings = time.AfterFunc(time.Hour, s.ping)
+	s.pings.Reset(s.h.o.PingInterval) // now that ping can do so too
 	go func() {
-		// Ends when the connection is closed, which serve does before it returns.
-		asked <- s.receive(ctx)
+		// Ends when the client hangs up, or soon after it was told that it should.
+		s.asked <- s.receive(ctx)
 		s.cancel()
 	}()
-	err = s.send(ctx)
-	cursor := sub.Cursor()
-	_ = sub.Close() // it only reads
+	return true
+}
+
+// end tells the client why the sending ended, and waits for the reading to end.
+func (s *session) end(err error) {
+	s.pings.Stop()
+	cursor := s.sub.Cursor()
+	_ = s.sub.Close() // it only reads
 	select {
-	case why := <-asked: // the client ended it, or sent nonsense
+	case why := <-s.asked: // the client ended it, or sent nonsense
 		s.fail(why, cursor)
 	default:
 		s.fail(err, cursor)
-		<-asked
+		<-s.asked
 	}
 }
 
 // errGone is a client that hung up.
 var errGone = errors.New("client has gone")
 
-// fail tells the client why and hangs up.
+// fail tells the client why the connection ends.
 func (s *session) fail(err error, c feeds.Cursor) {
 	switch {
 	case err == nil:
-		s.c.close(closeNormal, "complete")
+		s.c.sayClose(closeNormal, "complete")
 		return
 	case errors.Is(err, errGone):
-		s.c.close(closeNormal, "")
+		s.c.sayClose(closeNormal, "")
 		return
 	case tooBig(err):
-		s.c.close(closeTooBig, "message is too big")
+		s.c.sayClose(closeTooBig, "message is too big")
 		return
 	case errors.Is(err, context.Canceled):
 		err = feeds.ErrDraining
@@ -154,7 +180,7 @@ func (s *session) fail(err error, c feeds.Cursor) {
 		code = closeInternal
 	}
 	_ = s.c.writeText(errorMessage(err, c)) // the client may be gone
-	s.c.close(code, string(p.Reason))
+	s.c.sayClose(code, string(p.Reason))
 }
 
 // subscribe waits for the subscribe message and pins the position.
@@ -237,42 +263,46 @@ func (s *session) ack(ctx context.Context, m *clientMessage) ([]byte, error) {
 
 // send writes frames until the stream or the connection ends.
 func (s *session) send(ctx context.Context) error {
-	pinged := time.Now()
-	for {
-		d, err := s.sub.Next(ctx)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		if err := s.write(ctx, d); err != nil {
-			return err
-		}
-		if now := time.Now(); now.Sub(pinged) >= s.h.o.PingInterval {
-			pinged = now
-			if err := s.c.ping(); err != nil {
-				return errGone
-			}
+	var err error
+	for err == nil {
+		if s.now, err = s.sub.Next(ctx); err == nil {
+			err = s.write(ctx)
 		}
 	}
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
+
+// ping asks for a sign of life, and again after the interval: frames may be
+// further apart than a client is given to answer. One that cannot be asked is
+// gone, which the reading goroutine then finds out.
+func (s *session) ping() {
+	if err := s.c.ping(); err != nil {
+		_ = s.c.ws.Close()
+		return
+	}
+	s.pings.Reset(s.h.o.PingInterval)
 }
 
 // write sends a delivery and all others that are ready, corked into few writes.
-func (s *session) write(ctx context.Context, d feeds.Delivery) error {
+func (s *session) write(ctx context.Context) error {
+	bytes := s.now.Bytes
+	s.now = feeds.Delivery{} // holds no frame while the connection is idle
 	next, ok := s.sub.Poll(ctx)
 	if ok {
 		s.c.corked()
 	}
 	for n := 1; ; n++ {
-		if err := s.c.write(d.Bytes); err != nil {
+		if err := s.c.write(bytes); err != nil {
 			return s.slow(err)
 		}
-		s.h.sent.Add(1)
 		if !ok {
+			s.h.sent.Add(uint64(n))
 			break
 		}
-		d = next
+		bytes = next.Bytes
 		if n%s.h.o.CorkMessagesMax == 0 {
 			if err := s.c.uncorked(); err != nil {
 				return s.slow(err)

@@ -109,14 +109,14 @@ func (o *object) raw(name, value string) {
 	o.dst = append(o.dst, value...)
 }
 
-func (o *object) number(name string, n int64) { o.raw(name, strconv.FormatInt(n, 10)) }
+func (o *object) number(name string, n int64) {
+	o.raw(name, "")
+	o.dst = strconv.AppendInt(o.dst, n, 10)
+}
 
 func (o *object) text(name, value string) {
-	quoted, err := json.Marshal(value)
-	if err != nil {
-		quoted = []byte(`""`) // a string always has a JSON text
-	}
-	o.raw(name, string(quoted))
+	o.raw(name, "")
+	o.dst = rowdata.AppendJSONString(o.dst, value)
 }
 
 func (o *object) schema(s *feeds.Schema) {
@@ -150,7 +150,7 @@ func (o *object) rows(e *feeds.Event) {
 		o.text("partition", e.Partition)
 	}
 	o.number("bucket", int64(e.Bucket))
-	b := rowdata.Batch{Type: e.Schema.Row, Cols: e.Cols, N: e.Rows.N}
+	rows := e.Schema.JSON()
 	o.dst = append(o.dst, `,"changes":[`...)
 	for i := e.From; i < e.To; i++ {
 		if i > e.From {
@@ -159,7 +159,7 @@ func (o *object) rows(e *feeds.Event) {
 		o.dst = append(o.dst, `{"kind":"`...)
 		o.dst = append(o.dst, e.Rows.Kind(i).String()...)
 		o.dst = append(o.dst, `","row":`...)
-		o.dst = rowdata.AppendJSONObject(o.dst, &b, i)
+		o.dst = rows.AppendObject(o.dst, e.Cols, i)
 		o.dst = append(o.dst, '}')
 	}
 	o.dst = append(o.dst, ']')

@@ -34,8 +34,11 @@ func (o Options) withDefaults() Options {
 		p *time.Duration
 		v time.Duration
 	}{
-		{&o.HandshakeTimeout, 10 * time.Second}, {&o.SubscribeTimeout, 10 * time.Second}, {&o.WriteTimeout, 30 * time.Second},
-		{&o.PingInterval, 25 * time.Second}, {&o.PongTimeout, 10 * time.Second},
+		{&o.HandshakeTimeout, 10 * time.Second},
+		{&o.SubscribeTimeout, 10 * time.Second},
+		{&o.WriteTimeout, 30 * time.Second},
+		{&o.PingInterval, 25 * time.Second},
+		{&o.PongTimeout, 10 * time.Second},
 	} {
 		if *d.p == 0 {
 			*d.p = d.v

@@ -53,6 +53,11 @@ func TestEnvironmentReplacesScalars(t *testing.T) {
 	}
 }
 
+func TestOthersVariablesAreLeftAlone(t *testing.T) {
+	_, err := Parse([]byte(full), []string{"SLUICE_TOKEN=secret", "SLUICE_SERVICE_HOST=10.0.0.1", "SLUICE_SERVICE_PORT=7070", "SLUICE_PORT=tcp://10.0.0.1:7070", "SLUICE_PORT_7070_TCP=tcp://10.0.0.1:7070"})
+	require.NoError(t, err)
+}
+
 func TestValidateNamesEveryKey(t *testing.T) {
 	for name, c := range map[string]struct{ doc, key, reason string }{
 		"no warehouse":       {"log: {level: info}", "warehouse", "missing"},

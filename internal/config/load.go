@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -56,7 +57,7 @@ func (c *Config) overlay(environment []string) error {
 	scalars(reflect.ValueOf(c).Elem(), strings.TrimSuffix(EnvPrefix, "_"), fields)
 	for _, pair := range environment {
 		name, value, _ := strings.Cut(pair, "=")
-		if !strings.HasPrefix(name, EnvPrefix) || strings.HasPrefix(name, EnvPrefix+"TEST_") {
+		if rest, ours := strings.CutPrefix(name, EnvPrefix); !ours || foreign(rest) {
 			continue
 		}
 		f, ok := fields[name]
@@ -68,6 +69,15 @@ func (c *Config) overlay(environment []string) error {
 		}
 	}
 	return nil
+}
+
+// foreign tells whether a variable with our prefix is not one of the configuration:
+// the token of a client's command, what tests need, and what Kubernetes puts into
+// every pod beside a service named sluice.
+func foreign(rest string) bool {
+	return rest == "TOKEN" || rest == "PORT" || slices.ContainsFunc([]string{"TEST_", "SERVICE_", "PORT_"}, func(prefix string) bool {
+		return strings.HasPrefix(rest, prefix)
+	})
 }
 
 // scalars collects the settable scalars of a struct by variable name. Feeds are

@@ -14,8 +14,13 @@ func ordersType(t *testing.T) *rowdata.RowType {
 	t.Helper()
 	var rt rowdata.RowType
 	for i, f := range []struct{ name, typ string }{
-		{"id", "BIGINT NOT NULL"}, {"customer", "STRING NOT NULL"}, {"status", "STRING NOT NULL"}, {"amount", "DECIMAL(10, 2) NOT NULL"},
-		{"items", "INT NOT NULL"}, {"note", "STRING"}, {"updated_at", "TIMESTAMP(3) NOT NULL"},
+		{"id", "BIGINT NOT NULL"},
+		{"customer", "STRING NOT NULL"},
+		{"status", "STRING NOT NULL"},
+		{"amount", "DECIMAL(10, 2) NOT NULL"},
+		{"items", "INT NOT NULL"},
+		{"note", "STRING"},
+		{"updated_at", "TIMESTAMP(3) NOT NULL"},
 	} {
 		typ, err := rowdata.ParseType(f.typ)
 		require.NoError(t, err)

@@ -26,9 +26,11 @@ import (
 func columns(t *testing.T) []rowdata.Field {
 	t.Helper()
 	var fields []rowdata.Field
-	for i, s := range []string{"BIGINT NOT NULL", "BOOLEAN", "TINYINT", "SMALLINT", "INT", "FLOAT", "DOUBLE", "DECIMAL(9, 2)", "DECIMAL(18, 0)",
+	for i, s := range []string{
+		"BIGINT NOT NULL", "BOOLEAN", "TINYINT", "SMALLINT", "INT", "FLOAT", "DOUBLE", "DECIMAL(9, 2)", "DECIMAL(18, 0)",
 		"DECIMAL(19, 5)", "DECIMAL(38, 18)", "CHAR(5)", "STRING", "BYTES", "DATE", "TIME(3)", "TIMESTAMP(3)", "TIMESTAMP(6)", "TIMESTAMP(9)",
-		"TIMESTAMP(6) WITH LOCAL TIME ZONE"} {
+		"TIMESTAMP(6) WITH LOCAL TIME ZONE",
+	} {
 		typ, err := rowdata.ParseType(s)
 		require.NoError(t, err)
 		fields = append(fields, rowdata.Field{ID: i, Name: fmt.Sprint("c", i), Type: typ})
@@ -38,8 +40,13 @@ func columns(t *testing.T) []rowdata.Field {
 	row := &rowdata.Type{Root: rowdata.Row, Fields: []rowdata.Field{{ID: 50, Name: "x", Type: dec}, {ID: 51, Name: "y", Type: text}}}
 	list := &rowdata.Type{Root: rowdata.Array, Elem: text}
 	m := &rowdata.Type{Root: rowdata.Map, Key: text.AsNotNull(), Elem: &rowdata.Type{Root: rowdata.Array, Elem: row}}
-	for i, typ := range []*rowdata.Type{row, list, {Root: rowdata.Array, Elem: list}, m, {Root: rowdata.Multiset, Elem: in.AsNotNull()},
-		{Root: rowdata.Row, Fields: []rowdata.Field{{ID: 60, Name: "m", Type: m}, {ID: 61, Name: "l", Type: &rowdata.Type{Root: rowdata.Array, Elem: in.AsNotNull()}}}}} {
+	for i, typ := range []*rowdata.Type{
+		row, list,
+		{Root: rowdata.Array, Elem: list},
+		m,
+		{Root: rowdata.Multiset, Elem: in.AsNotNull()},
+		{Root: rowdata.Row, Fields: []rowdata.Field{{ID: 60, Name: "m", Type: m}, {ID: 61, Name: "l", Type: &rowdata.Type{Root: rowdata.Array, Elem: in.AsNotNull()}}}},
+	} {
 		fields = append(fields, rowdata.Field{ID: 70 + i, Name: fmt.Sprint("n", i), Type: typ})
 	}
 	return fields

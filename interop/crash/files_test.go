@@ -12,6 +12,7 @@ import (
 	"sluice/paimon"
 	"sluice/paimon/maintenance"
 	"sluice/paimon/manifest"
+	"sluice/tablewriter"
 )
 
 // requireWhole checks that every file that a snapshot names is there with the size
@@ -30,7 +31,7 @@ func requireWhole(t *testing.T, table *paimon.Table) {
 		s, err := table.Snapshot(ctx, id)
 		require.NoError(t, err)
 		for name, text := range s.Properties {
-			if source, ok := strings.CutPrefix(name, "sluice.position."); ok {
+			if source, ok := strings.CutPrefix(name, tablewriter.PropertyPosition+"source-"); ok {
 				n, err := strconv.ParseInt(text, 10, 64)
 				require.NoError(t, err)
 				require.GreaterOrEqual(t, n, positions[source], "snapshot %d", id)

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -49,7 +50,7 @@ func (p *process) errors() string {
 func start(t *testing.T, env []string, path string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(path, args...), lines: make(chan string, 1<<16), ended: make(chan struct{})}
-	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.Env = append(slices.DeleteFunc(os.Environ(), func(pair string) bool { return strings.HasPrefix(pair, "SLUICE_") }), env...)
 	p.cmd.Stderr = p
 	out, err := p.cmd.StdoutPipe()
 	require.NoError(t, err)

@@ -212,7 +212,8 @@ func TestBigTexts(t *testing.T) {
 		}
 		rows[i] = change{"+I", []any{
 			fmt.Sprintf("key of row %08d", i), few, pick(r, "x", "y", ""), fmt.Sprint("m", r.IntN(1<<30)), long,
-			r.bytes(1 << 10), map[string]any{"a": fmt.Sprint(r.IntN(5)), fmt.Sprint("k", i%2000): nil},
+			r.bytes(1 << 10),
+			map[string]any{"a": fmt.Sprint(r.IntN(5)), fmt.Sprint("k", i%2000): nil},
 		}}
 	}
 	f.write(rows...)

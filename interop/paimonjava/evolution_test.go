@@ -3,17 +3,10 @@
 package paimonjava
 
 import (
-	"errors"
-	"fmt"
 	"maps"
-	"strings"
 	"testing"
 
-	"github.com/stretchr/testify/require"
-
-	"sluice/interop/oracle"
 	"sluice/paimon"
-	"sluice/paimon/rowdata"
 )
 
 // evolution is what becomes of a table, step by step.
@@ -42,7 +35,7 @@ var evolution = []string{
 	"alter column e default '7.5'",
 	"alter column x nullable",
 	"set option snapshot.num-retained.min=20",
-	"alter column c type DECIMAL(20,4)",
+	"alter column c type DECIMAL(24,4)",
 	"drop column d",
 }
 
@@ -131,65 +124,3 @@ func (g *history) changes(n int) []change {
 
 func (g *history) byUs(n int)   { g.Helper(); g.write(g.changes(n)...) }
 func (g *history) byJava(n int) { g.Helper(); g.javaWrite("none", g.changes(n)...) }
-
-// TestCasts changes columns of every type to every type that Java lets them have,
-// and reads what was written before.
-func TestCasts(t *testing.T) {
-	for _, from := range atomicTypes {
-		t.Run(from, func(t *testing.T) {
-			t.Parallel()
-			testCasts(t, from)
-		})
-	}
-}
-
-func testCasts(t *testing.T, from string) {
-	fields := []string{"k INT NOT NULL"}
-	for i := range atomicTypes {
-		fields = append(fields, fmt.Sprintf("c%d %s", i, from))
-	}
-	spec := paimon.SchemaSpec{Schema: paimon.ColumnsSpec{Fields: fields}, Options: map[string]string{"bucket": "-1"}}
-	f, shadow := ours(t, spec), ours(t, spec)
-	r := newValues(t)
-	typ := f.open("").Schema().RowType()
-	rows := r.inserts(typ, 0, 1, 40)
-	if typ.Fields[1].Type.IsString() {
-		f.textsFor(r, rows)
-	}
-	f.write(rows...)
-	for i, to := range atomicTypes {
-		text := fmt.Sprintf("alter column c%d type %s", i, to)
-		_, err := java.Run("alter", f.dir, text)
-		var refused *oracle.Error
-		if err != nil && !errors.As(err, &refused) {
-			t.Fatal(err)
-		}
-		c, parseErr := paimon.ParseChange(text)
-		require.NoError(t, parseErr)
-		_, ourErr := shadow.cat.AlterTable(t.Context(), tableName, []paimon.Change{c})
-		if (err == nil) != (ourErr == nil) {
-			t.Errorf("%s to %s: Java says %v, we say %v", from, to, err, ourErr)
-		}
-	}
-	f.sameRows(where{}, "")
-}
-
-// textsFor makes texts that can be read as the types they are changed to.
-func (f *table) textsFor(r *values, rows []change) {
-	for i, to := range atomicTypes {
-		typ, err := rowdata.ParseType(to)
-		require.NoError(f, err)
-		length := f.open("").Schema().Fields[i+1].Type.Length
-		for _, row := range rows {
-			if typ.IsString() || typ.IsBinary() {
-				continue
-			}
-			text := strings.TrimSuffix(strings.Replace(fmt.Sprint(r.of(typ.AsNotNull())), "T", " ", 1), "Z")
-			if len(text) > length {
-				row.Row[i+1] = nil
-				continue
-			}
-			row.Row[i+1] = text
-		}
-	}
-}

@@ -2,11 +2,21 @@
 
 package paimonjava
 
-import ("sync";"time")
+import (
+	"sync"
+	"time"
+)
 
-type sp struct{ n int; t time.Duration }
-var spent = map[string]sp{}
-var mu sync.Mutex
+type sp struct {
+	n int
+	t time.Duration
+}
+
+var (
+	spent = map[string]sp{}
+	mu    sync.Mutex
+)
+
 func timed(args ...string) ([]string, error) {
 	mu.Lock()
 	defer mu.Unlock()

@@ -31,8 +31,6 @@ func (g GRPC) Name() string {
 type grpcStream struct {
 	conn   *client.Client
 	sub    *client.Subscription
-	kind   string // of the commit that was begun
-	millis int64
 	schema int64
 	rows   []Event // of the last message
 }

@@ -12,8 +12,12 @@ import (
 // allStores has a column of each storage class, with and without NULLs.
 func allStores() *rowdata.RowType {
 	types := []*rowdata.Type{
-		{Root: rowdata.Int}, {Root: rowdata.BigInt}, {Root: rowdata.Float}, {Root: rowdata.Double},
-		{Root: rowdata.Decimal, Precision: 30, Scale: 2}, {Root: rowdata.Timestamp, Precision: 9},
+		{Root: rowdata.Int},
+		{Root: rowdata.BigInt},
+		{Root: rowdata.Float},
+		{Root: rowdata.Double},
+		{Root: rowdata.Decimal, Precision: 30, Scale: 2},
+		{Root: rowdata.Timestamp, Precision: 9},
 		{Root: rowdata.Varchar, Length: rowdata.MaxLength},
 		{Root: rowdata.Array, Elem: &rowdata.Type{Root: rowdata.Int}},
 		{Root: rowdata.Map, Key: &rowdata.Type{Root: rowdata.Int, NotNull: true}, Elem: &rowdata.Type{Root: rowdata.Int}},

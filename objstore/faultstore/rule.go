@@ -36,8 +36,10 @@ const (
 	DirExists
 )
 
-var opText = [...]string{"", "open", "read", "create", "write", "finish", "abort", "put", "put-if-absent", "stat", "list",
-	"delete", "delete-dir", "rename-dir", "mkdir-all", "dir-exists"}
+var opText = [...]string{
+	"", "open", "read", "create", "write", "finish", "abort", "put", "put-if-absent", "stat", "list",
+	"delete", "delete-dir", "rename-dir", "mkdir-all", "dir-exists",
+}
 
 // String returns the name of the call.
 func (o Op) String() string {

@@ -89,8 +89,10 @@ func TestRepeatedCommits(t *testing.T) {
 	requests := map[int64]Request{}
 	for id := int64(1); id <= 3; id++ {
 		file := f.dataFile(5)
-		requests[id] = Request{User: "writer", Identifier: id * 10, Messages: []Message{{NewFiles: []manifest.DataFile{file},
-			CompactBefore: []manifest.DataFile{file}, CompactAfter: []manifest.DataFile{withKeys(withLevel(f.dataFile(5), 5), int32(id*10), int32(id*10+5))}}}}
+		requests[id] = Request{User: "writer", Identifier: id * 10, Messages: []Message{{
+			NewFiles:      []manifest.DataFile{file},
+			CompactBefore: []manifest.DataFile{file}, CompactAfter: []manifest.DataFile{withKeys(withLevel(f.dataFile(5), 5), int32(id*10), int32(id*10+5))},
+		}}}
 		f.commit(c, requests[id])
 		f.commit(c, Request{User: "other", Identifier: id})
 	}
@@ -126,8 +128,10 @@ func TestRepeatedCommits(t *testing.T) {
 func TestSecondPartIsMadeUpFor(t *testing.T) {
 	f := newFixture(t, spec(nil))
 	file := f.dataFile(5)
-	req := Request{User: "writer", Identifier: 1, Messages: []Message{{NewFiles: []manifest.DataFile{file},
-		CompactBefore: []manifest.DataFile{file}, CompactAfter: []manifest.DataFile{withLevel(f.dataFile(5), 5)}}}}
+	req := Request{User: "writer", Identifier: 1, Messages: []Message{{
+		NewFiles:      []manifest.DataFile{file},
+		CompactBefore: []manifest.DataFile{file}, CompactAfter: []manifest.DataFile{withLevel(f.dataFile(5), 5)},
+	}}}
 	faulty := faultstore.New(f.store, faultstore.Rule{Ops: []faultstore.Op{faultstore.PutIfAbsent}, Skip: 1})
 	result, err := New(f.reopen(faulty), quick()).Commit(t.Context(), req)
 	var unknown *UnknownOutcomeError
@@ -181,8 +185,10 @@ func TestVerifyFilesAndAbort(t *testing.T) {
 	}
 	kept, fresh, compacted, changelog := withLevel(f.dataFile(1), 0), f.dataFile(2), withLevel(f.dataFile(3), 5), f.dataFile(4)
 	upgraded := withLevel(kept, 4)
-	m := Message{NewFiles: []manifest.DataFile{fresh}, Changelog: []manifest.DataFile{changelog},
-		CompactBefore: []manifest.DataFile{fresh, kept}, CompactAfter: []manifest.DataFile{compacted, upgraded}}
+	m := Message{
+		NewFiles: []manifest.DataFile{fresh}, Changelog: []manifest.DataFile{changelog},
+		CompactBefore: []manifest.DataFile{fresh, kept}, CompactAfter: []manifest.DataFile{compacted, upgraded},
+	}
 	keptName, freshName, changelogName := put(kept), put(fresh), put(changelog)
 	req := Request{User: "w", Identifier: 1, VerifyFiles: true, Messages: []Message{m}}
 	_, err := c.Commit(t.Context(), req)
@@ -334,8 +340,10 @@ func TestSteadyCommitReadsNothing(t *testing.T) {
 	for i := range 20 {
 		counting.SetRules()
 		file := f.dataFile(1)
-		f.commit(c, Request{Identifier: int64(i + 1), Messages: []Message{{NewFiles: []manifest.DataFile{file}, CompactBefore: []manifest.DataFile{file},
-			CompactAfter: []manifest.DataFile{withKeys(withLevel(f.dataFile(1), 5), int32(20*i), int32(20*i+9))}}}})
+		f.commit(c, Request{Identifier: int64(i + 1), Messages: []Message{{
+			NewFiles: []manifest.DataFile{file}, CompactBefore: []manifest.DataFile{file},
+			CompactAfter: []manifest.DataFile{withKeys(withLevel(f.dataFile(1), 5), int32(20*i), int32(20*i+9))},
+		}}})
 		if i < 2 {
 			continue
 		}

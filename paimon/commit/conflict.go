@@ -64,8 +64,10 @@ func (c *Committer) check(ctx context.Context, kind paimon.CommitKind, user stri
 }
 
 func (o *overlay) conflict(kind ConflictKind, e *manifest.Entry, format string, args ...any) error {
-	return &ConflictError{Kind: kind, Snapshot: o.c.head.id(), Partition: o.c.table.PartitionText(e.Partition), Bucket: e.Bucket,
-		File: e.File.FileName, Detail: fmt.Sprintf(format, args...)}
+	return &ConflictError{
+		Kind: kind, Snapshot: o.c.head.id(), Partition: o.c.table.PartitionText(e.Partition), Bucket: e.Bucket,
+		File: e.File.FileName, Detail: fmt.Sprintf(format, args...),
+	}
 }
 
 // checkBucketCounts is rule 1: one number of buckets a partition.
@@ -207,8 +209,10 @@ func (c *Committer) checkStrict(ctx context.Context, user string, partitions map
 		for i := range delta {
 			e := &delta[i]
 			if _, touched := partitions[string(e.Partition)]; touched {
-				found = &ConflictError{Kind: ConflictStrict, Snapshot: s.ID, Partition: c.table.PartitionText(e.Partition), Bucket: e.Bucket,
-					File: e.File.FileName, Detail: fmt.Sprintf("user %q changed the partition by %s after snapshot %d", s.CommitUser, s.CommitKind, c.set.strictAfter)}
+				found = &ConflictError{
+					Kind: ConflictStrict, Snapshot: s.ID, Partition: c.table.PartitionText(e.Partition), Bucket: e.Bucket,
+					File: e.File.FileName, Detail: fmt.Sprintf("user %q changed the partition by %s after snapshot %d", s.CommitUser, s.CommitKind, c.set.strictAfter),
+				}
 				return false
 			}
 		}

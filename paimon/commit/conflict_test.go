@@ -73,7 +73,8 @@ func TestConflicts(t *testing.T) {
 func TestFirstCommitIsChecked(t *testing.T) {
 	f := newFixture(t, spec(nil))
 	_, err := New(f.table, quick()).Commit(t.Context(), Request{User: "u", Messages: []Message{
-		{TotalBuckets: 2, NewFiles: []manifest.DataFile{f.dataFile(1)}}, {Bucket: 1, TotalBuckets: 3, NewFiles: []manifest.DataFile{f.dataFile(1)}}}})
+		{TotalBuckets: 2, NewFiles: []manifest.DataFile{f.dataFile(1)}}, {Bucket: 1, TotalBuckets: 3, NewFiles: []manifest.DataFile{f.dataFile(1)}},
+	}})
 	var conflict *ConflictError
 	require.ErrorAs(t, err, &conflict)
 	require.Equal(t, ConflictBuckets, conflict.Kind)
@@ -154,8 +155,10 @@ func TestVectorConflicts(t *testing.T) {
 	}
 	f.commit(c, Request{Identifier: 4, Messages: []Message{{DeletedIndex: []manifest.IndexEntry{vector("i1", "a")}, NewIndex: []manifest.IndexEntry{vector("i2", "a", "b")}}}})
 	require.Equal(t, []string{"i2"}, f.indexNames())
-	f.commit(c, Request{Identifier: 5, Messages: []Message{{CompactBefore: []manifest.DataFile{namedFile("a", 9)}, CompactAfter: []manifest.DataFile{namedFile("c", 8)},
-		CompactDeletedIndex: []manifest.IndexEntry{vector("i2", "a", "b")}, CompactNewIndex: []manifest.IndexEntry{vector("i3", "b")}}}})
+	f.commit(c, Request{Identifier: 5, Messages: []Message{{
+		CompactBefore: []manifest.DataFile{namedFile("a", 9)}, CompactAfter: []manifest.DataFile{namedFile("c", 8)},
+		CompactDeletedIndex: []manifest.IndexEntry{vector("i2", "a", "b")}, CompactNewIndex: []manifest.IndexEntry{vector("i3", "b")},
+	}}})
 	require.Equal(t, []string{"i3"}, f.indexNames())
 	f.commit(c, Request{Identifier: 6, Messages: []Message{{DeletedIndex: []manifest.IndexEntry{vector("i3", "b")}}}})
 	require.Empty(t, f.indexNames())

@@ -32,8 +32,10 @@ func newScenario(t *testing.T, overwrite bool) *scenario {
 	for i := range 3 {
 		file := f.dataFile(int64(i + 1))
 		files = append(files, file)
-		f.commit(c, Request{User: "history", Identifier: int64(i), Messages: []Message{{NewFiles: []manifest.DataFile{file},
-			NewIndex: []manifest.IndexEntry{{Type: manifest.IndexHash, FileName: fmt.Sprintf("index-%d", i), RowCount: 1}}}}})
+		f.commit(c, Request{User: "history", Identifier: int64(i), Messages: []Message{{
+			NewFiles: []manifest.DataFile{file},
+			NewIndex: []manifest.IndexEntry{{Type: manifest.IndexHash, FileName: fmt.Sprintf("index-%d", i), RowCount: 1}},
+		}}})
 	}
 	fresh, big := f.dataFile(9), withLevel(f.dataFile(15), 5)
 	s := &scenario{fixture: f, before: f.live()}
@@ -55,7 +57,8 @@ func newScenario(t *testing.T, overwrite bool) *scenario {
 func (s *scenario) open(faulty *faultstore.Store, rules ...faultstore.Rule) *Committer {
 	faulty.SetRules()
 	table, err := paimon.OpenWith(s.t.Context(), faulty, s.table.Path, "", paimon.OpenOptions{
-		Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+		Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+	})
 	require.NoError(s.t, err)
 	faulty.SetRules(rules...)
 	return New(table, quick())

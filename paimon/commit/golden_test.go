@@ -52,8 +52,10 @@ func replay(t *testing.T, golden, root string, o Options) (source, copied *paimo
 		require.NoError(t, err)
 		var messages []Message
 		messages, before = messagesOf(t, source, s, before)
-		req := Request{User: s.CommitUser, Identifier: id, Messages: messages, Watermark: s.Watermark, Properties: s.Properties,
-			IgnoreEmpty: s.CommitKind == paimon.CommitCompact}
+		req := Request{
+			User: s.CommitUser, Identifier: id, Messages: messages, Watermark: s.Watermark, Properties: s.Properties,
+			IgnoreEmpty: s.CommitKind == paimon.CommitCompact,
+		}
 		want := 1
 		if id < last && s.CommitKind == paimon.CommitAppend { // both parts of one commit at once
 			next, err := source.Snapshot(ctx, id+1)

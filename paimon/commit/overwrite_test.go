@@ -14,8 +14,10 @@ func (f *fixture) fill(c *Committer, partitions ...string) {
 	f.t.Helper()
 	var messages []Message
 	for _, p := range partitions {
-		messages = append(messages, Message{Partition: stringRow(p), NewFiles: []manifest.DataFile{namedFile("old-"+p, 10)},
-			NewIndex: []manifest.IndexEntry{{Type: manifest.IndexHash, FileName: "index-" + p}}})
+		messages = append(messages, Message{
+			Partition: stringRow(p), NewFiles: []manifest.DataFile{namedFile("old-"+p, 10)},
+			NewIndex: []manifest.IndexEntry{{Type: manifest.IndexHash, FileName: "index-" + p}},
+		})
 	}
 	f.commit(c, Request{User: "fill", Identifier: 1, Messages: messages})
 }

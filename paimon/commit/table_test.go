@@ -27,13 +27,17 @@ type fixture struct {
 }
 
 func spec(options map[string]string) paimon.SchemaSpec {
-	return paimon.SchemaSpec{Schema: paimon.ColumnsSpec{Fields: []string{"k INT NOT NULL", "v STRING"}, PK: []string{"k"}},
-		Options: withBuckets(options)}
+	return paimon.SchemaSpec{
+		Schema:  paimon.ColumnsSpec{Fields: []string{"k INT NOT NULL", "v STRING"}, PK: []string{"k"}},
+		Options: withBuckets(options),
+	}
 }
 
 func partitionedSpec(options map[string]string) paimon.SchemaSpec {
-	return paimon.SchemaSpec{Schema: paimon.ColumnsSpec{Fields: []string{"k INT NOT NULL", "p STRING NOT NULL", "v STRING"}, PK: []string{"k", "p"},
-		Partition: []string{"p"}}, Options: withBuckets(options)}
+	return paimon.SchemaSpec{Schema: paimon.ColumnsSpec{
+		Fields: []string{"k INT NOT NULL", "p STRING NOT NULL", "v STRING"}, PK: []string{"k", "p"},
+		Partition: []string{"p"},
+	}, Options: withBuckets(options)}
 }
 
 func appendSpec(options map[string]string) paimon.SchemaSpec {
@@ -108,8 +112,10 @@ func (f *fixture) dataFile(rows int64) manifest.DataFile {
 
 func namedFile(name string, rows int64) manifest.DataFile {
 	source, deletes := manifest.SourceAppend, int64(0)
-	return manifest.DataFile{FileName: name, FileSize: 100 * rows, RowCount: rows, MinKey: intRow(1), MaxKey: intRow(9), MaxSeq: rows,
-		DeleteRowCount: &deletes, Source: &source, HasCreationTime: true}
+	return manifest.DataFile{
+		FileName: name, FileSize: 100 * rows, RowCount: rows, MinKey: intRow(1), MaxKey: intRow(9), MaxSeq: rows,
+		DeleteRowCount: &deletes, Source: &source, HasCreationTime: true,
+	}
 }
 
 func withLevel(f manifest.DataFile, level int32) manifest.DataFile {

@@ -108,8 +108,14 @@ func TestSameBytes(t *testing.T) {
 func TestStatsLikeJava(t *testing.T) {
 	list := &rowdata.Type{Root: rowdata.Array, Elem: intType}
 	bytesType := &rowdata.Type{Root: rowdata.Varbinary, Length: rowdata.MaxLength}
-	schema := &rowdata.RowType{Fields: []rowdata.Field{{ID: 0, Name: "k", Type: textType.AsNotNull()}, {ID: 1, Name: "a", Type: textType},
-		{ID: 2, Name: "b", Type: intType}, {ID: 3, Name: "c", Type: list}, {ID: 4, Name: "d", Type: textType}, {ID: 5, Name: "e", Type: bytesType}}}
+	schema := &rowdata.RowType{Fields: []rowdata.Field{
+		{ID: 0, Name: "k", Type: textType.AsNotNull()},
+		{ID: 1, Name: "a", Type: textType},
+		{ID: 2, Name: "b", Type: intType},
+		{ID: 3, Name: "c", Type: list},
+		{ID: 4, Name: "d", Type: textType},
+		{ID: 5, Name: "e", Type: bytesType},
+	}}
 	const long, last = "0123456789abcdefghijk", "\U0010ffff"
 	kv := rowdata.NewKeyValues(schema, 2)
 	kv.Seq, kv.Kinds, kv.N = []int64{0, 1}, []rowdata.RowKind{0, 0}, 2

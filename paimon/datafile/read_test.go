@@ -106,7 +106,8 @@ func TestEvolution(t *testing.T) {
 	}
 
 	_, err := Open(bytes.NewReader(nil), 0, "x.avro", ReadSpec{
-		Want: rowType(field(0, "k", &rowdata.Type{Root: rowdata.Array, Elem: intType})), File: old})
+		Want: rowType(field(0, "k", &rowdata.Type{Root: rowdata.Array, Elem: intType})), File: old,
+	})
 	var evolution *EvolutionError
 	require.ErrorAs(t, err, &evolution)
 	require.Equal(t, "k", evolution.Column)
@@ -137,11 +138,28 @@ func TestPasses(t *testing.T) {
 		from, to string
 		want     bool
 	}{
-		{"INT", "INT NOT NULL", true}, {"TINYINT", "INT", true}, {"INT", "TINYINT", false}, {"INT", "BIGINT", false}, {"BOOLEAN", "INT", false},
-		{"DATE", "INT", false}, {"VARCHAR(3)", "STRING", true}, {"STRING", "VARCHAR(3)", false}, {"CHAR(2)", "CHAR(3)", false}, {"CHAR(2)", "STRING", false},
-		{"DECIMAL(5,2)", "DECIMAL(18,2)", true}, {"DECIMAL(5,2)", "DECIMAL(19,2)", false}, {"DECIMAL(5,2)", "DECIMAL(6,3)", false}, {"DECIMAL(6,2)", "DECIMAL(5,2)", false},
-		{"TIMESTAMP(0)", "TIMESTAMP(3)", true}, {"TIMESTAMP(4)", "TIMESTAMP(6)", true}, {"TIMESTAMP(3)", "TIMESTAMP(6)", false}, {"TIMESTAMP(6)", "TIMESTAMP(9)", false},
-		{"TIMESTAMP(3)", "TIMESTAMP(0)", false}, {"FLOAT", "DOUBLE", false}, {"VARBINARY(2)", "BYTES", true}, {"BIGINT", "BIGINT", true},
+		{"INT", "INT NOT NULL", true},
+		{"TINYINT", "INT", true},
+		{"INT", "TINYINT", false},
+		{"INT", "BIGINT", false},
+		{"BOOLEAN", "INT", false},
+		{"DATE", "INT", false},
+		{"VARCHAR(3)", "STRING", true},
+		{"STRING", "VARCHAR(3)", false},
+		{"CHAR(2)", "CHAR(3)", false},
+		{"CHAR(2)", "STRING", false},
+		{"DECIMAL(5,2)", "DECIMAL(18,2)", true},
+		{"DECIMAL(5,2)", "DECIMAL(19,2)", false},
+		{"DECIMAL(5,2)", "DECIMAL(6,3)", false},
+		{"DECIMAL(6,2)", "DECIMAL(5,2)", false},
+		{"TIMESTAMP(0)", "TIMESTAMP(3)", true},
+		{"TIMESTAMP(4)", "TIMESTAMP(6)", true},
+		{"TIMESTAMP(3)", "TIMESTAMP(6)", false},
+		{"TIMESTAMP(6)", "TIMESTAMP(9)", false},
+		{"TIMESTAMP(3)", "TIMESTAMP(0)", false},
+		{"FLOAT", "DOUBLE", false},
+		{"VARBINARY(2)", "BYTES", true},
+		{"BIGINT", "BIGINT", true},
 	} {
 		require.Equal(t, c.want, passes(parse(c.from), parse(c.to)), "%s to %s", c.from, c.to)
 	}

@@ -22,8 +22,10 @@ var (
 // keyedLayout is a table (k STRING, v STRING, n INT, id BIGINT) with key (id, k).
 func keyedLayout() Layout {
 	return Layout{Schema: &rowdata.RowType{Fields: []rowdata.Field{
-		{ID: 0, Name: "k", Type: textType.AsNotNull()}, {ID: 1, Name: "v", Type: textType},
-		{ID: 3, Name: "n", Type: intType}, {ID: 7, Name: "id", Type: bigType.AsNotNull()},
+		{ID: 0, Name: "k", Type: textType.AsNotNull()},
+		{ID: 1, Name: "v", Type: textType},
+		{ID: 3, Name: "n", Type: intType},
+		{ID: 7, Name: "id", Type: bigType.AsNotNull()},
 	}}, SchemaID: 5, Key: []int{3, 0}}
 }
 

@@ -62,8 +62,14 @@ func TestExamples(t *testing.T) {
 				_, err = Decode(file[:i+1], manifest.DVRange{Offset: 1, Length: test.length})
 				require.ErrorIs(t, err, ErrCorrupt, "cut at %d", i+1)
 			}
-			for _, r := range []manifest.DVRange{{Offset: 0, Length: test.length}, {Offset: -5, Length: test.length}, {Offset: 1, Length: test.length + 8},
-				{Offset: 1, Length: -1}, {Offset: 1 << 30, Length: test.length}, {Offset: 2, Length: test.length}} {
+			for _, r := range []manifest.DVRange{
+				{Offset: 0, Length: test.length},
+				{Offset: -5, Length: test.length},
+				{Offset: 1, Length: test.length + 8},
+				{Offset: 1, Length: -1},
+				{Offset: 1 << 30, Length: test.length},
+				{Offset: 2, Length: test.length},
+			} {
 				_, err = Decode(file, r)
 				require.ErrorIs(t, err, ErrCorrupt)
 			}

@@ -74,8 +74,10 @@ func (w *world) file(prefix string, partition int32, level int32, source manifes
 	col.AppendI32(partition)
 	e := manifest.Entry{
 		Partition: rowdata.AppendManifestRow(nil, []*rowdata.Vector{col}, 0), TotalBuckets: 1,
-		File: manifest.DataFile{FileName: w.name(prefix) + ".parquet", FileSize: 1, RowCount: 1, Level: level, Source: &source,
-			MinKey: rowdata.EmptyManifestRow(), MaxKey: rowdata.EmptyManifestRow()},
+		File: manifest.DataFile{
+			FileName: w.name(prefix) + ".parquet", FileSize: 1, RowCount: 1, Level: level, Source: &source,
+			MinKey: rowdata.EmptyManifestRow(), MaxKey: rowdata.EmptyManifestRow(),
+		},
 	}
 	if w.files%3 == 0 {
 		e.File.ExtraFiles = []string{e.File.FileName + ".index"}

@@ -22,7 +22,8 @@ func TestEncodeDefaults(t *testing.T) {
 	require.NoError(t, err)
 	empty := Stats{Min: []byte(emptyRow), Max: []byte(emptyRow), NullCounts: []int64{}}
 	require.Equal(t, []Entry{{Partition: rowdata.EmptyManifestRow(), File: DataFile{
-		MinKey: rowdata.EmptyManifestRow(), MaxKey: rowdata.EmptyManifestRow(), KeyStats: empty, ValueStats: empty, ExtraFiles: []string{}}}}, entries)
+		MinKey: rowdata.EmptyManifestRow(), MaxKey: rowdata.EmptyManifestRow(), KeyStats: empty, ValueStats: empty, ExtraFiles: []string{},
+	}}}, entries)
 
 	data, err = EncodeList(nil, Options{})
 	require.NoError(t, err)
@@ -134,9 +135,11 @@ func TestSummaryOfNulls(t *testing.T) {
 	m, err := Summarize("manifest-1", 99, entries, types)
 	require.NoError(t, err)
 	zero, three, five, low, high := int32(0), int32(3), int32(5), int64(10), int64(18)
-	want := Meta{FileName: "manifest-1", FileSize: 99, NumAdded: 3, NumDeleted: 1, SchemaID: 1,
+	want := Meta{
+		FileName: "manifest-1", FileSize: 99, NumAdded: 3, NumDeleted: 1, SchemaID: 1,
 		PartitionStats: Stats{Min: row(-5, "a longer text"), Max: row(7, "z"), NullCounts: []int64{2, 0}},
-		MinBucket:      &zero, MaxBucket: &three, MinLevel: &zero, MaxLevel: &five, MinRowID: &low, MaxRowID: &high}
+		MinBucket:      &zero, MaxBucket: &three, MinLevel: &zero, MaxLevel: &five, MinRowID: &low, MaxRowID: &high,
+	}
 	require.Equal(t, want, m)
 
 	allNull, err := Summarize("m", 1, entries[:2], types)

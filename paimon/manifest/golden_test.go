@@ -205,9 +205,11 @@ func TestGoldenLiveFiles(t *testing.T) {
 		got := map[string]goldenFile{}
 		for _, e := range Live(lists...) {
 			f := e.File
-			g := goldenFile{File: f.FileName, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets, Level: f.Level, Size: f.FileSize, RowCount: f.RowCount,
+			g := goldenFile{
+				File: f.FileName, Bucket: e.Bucket, TotalBuckets: e.TotalBuckets, Level: f.Level, Size: f.FileSize, RowCount: f.RowCount,
 				DeleteRowCount: f.DeleteRowCount, MinSequence: f.MinSeq, MaxSequence: f.MaxSeq, SchemaID: f.SchemaID, ExtraFiles: f.ExtraFiles,
-				ValueStatsCols: f.ValueStatsCols, FirstRowID: f.FirstRowID}
+				ValueStatsCols: f.ValueStatsCols, FirstRowID: f.FirstRowID,
+			}
 			if f.Source != nil {
 				g.Source = f.Source.String()
 			}

@@ -42,8 +42,10 @@ func sampleMetas() []Meta {
 	low, high, first, last := int32(-2), int32(9), int64(0), int64(1<<40)
 	empty := Stats{Min: []byte(emptyRow), Max: []byte(emptyRow), NullCounts: []int64{}}
 	return []Meta{
-		{FileName: "manifest-1", FileSize: 10, NumAdded: 3, NumDeleted: 1, PartitionStats: empty, SchemaID: 4,
-			MinBucket: &low, MaxBucket: &high, MinLevel: &low, MaxLevel: &high, MinRowID: &first, MaxRowID: &last},
+		{
+			FileName: "manifest-1", FileSize: 10, NumAdded: 3, NumDeleted: 1, PartitionStats: empty, SchemaID: 4,
+			MinBucket: &low, MaxBucket: &high, MinLevel: &low, MaxLevel: &high, MinRowID: &first, MaxRowID: &last,
+		},
 		{FileName: "manifest-2", PartitionStats: empty},
 	}
 }
@@ -52,11 +54,15 @@ func sampleIndex() []IndexEntry {
 	cardinality, path := int64(9), "file:/elsewhere/index"
 	return []IndexEntry{
 		{Partition: []byte(emptyRow), Bucket: 3, Type: IndexHash, FileName: "index-1", FileSize: 40, RowCount: 10},
-		{Kind: Delete, Partition: []byte(emptyRow), Type: IndexDeletionVectors, FileName: "index-2", ExternalPath: &path,
-			DVRanges: []DVRange{{DataFile: "data-1", Offset: 1, Length: 22, Cardinality: &cardinality}, {DataFile: "data-2", Offset: 31, Length: 28}}},
+		{
+			Kind: Delete, Partition: []byte(emptyRow), Type: IndexDeletionVectors, FileName: "index-2", ExternalPath: &path,
+			DVRanges: []DVRange{{DataFile: "data-1", Offset: 1, Length: 22, Cardinality: &cardinality}, {DataFile: "data-2", Offset: 31, Length: 28}},
+		},
 		{Partition: []byte(emptyRow), Type: IndexDeletionVectors, FileName: "index-3", DVRanges: []DVRange{}},
-		{Partition: []byte(emptyRow), Type: "btree", FileName: "index-4", Global: &GlobalIndex{RowRangeStart: 1, RowRangeEnd: 9, FieldID: 2,
-			ExtraFieldIDs: []int32{4, 5}, Meta: []byte{1}, SourceMeta: []byte{2}}},
+		{Partition: []byte(emptyRow), Type: "btree", FileName: "index-4", Global: &GlobalIndex{
+			RowRangeStart: 1, RowRangeEnd: 9, FieldID: 2,
+			ExtraFieldIDs: []int32{4, 5}, Meta: []byte{1}, SourceMeta: []byte{2},
+		}},
 	}
 }
 
@@ -203,9 +209,14 @@ func TestRefusedFiles(t *testing.T) {
 		record any
 		want   string
 	}{
-		"version": {listSchema, map[string]any{"_VERSION": 1, "_FILE_NAME": "m", "_FILE_SIZE": int64(1), "_NUM_ADDED_FILES": int64(1), "_NUM_DELETED_FILES": int64(0),
-			"_PARTITION_STATS": map[string]any{"_MIN_VALUES": []byte{}, "_MAX_VALUES": []byte{}}, "_SCHEMA_ID": int64(0)},
-			"manifest list has version 1, want 2: upgrade the table with a current Paimon"},
+		"version": {
+			listSchema,
+			map[string]any{
+				"_VERSION": 1, "_FILE_NAME": "m", "_FILE_SIZE": int64(1), "_NUM_ADDED_FILES": int64(1), "_NUM_DELETED_FILES": int64(0),
+				"_PARTITION_STATS": map[string]any{"_MIN_VALUES": []byte{}, "_MAX_VALUES": []byte{}}, "_SCHEMA_ID": int64(0),
+			},
+			"manifest list has version 1, want 2: upgrade the table with a current Paimon",
+		},
 		"missing field": {`{"type":"record","name":"r","fields":[{"name":"_VERSION","type":"int"}]}`, map[string]any{"_VERSION": 2}, "is missing"},
 		"other type":    {`{"type":"record","name":"r","fields":[{"name":"_VERSION","type":"string"}]}`, map[string]any{"_VERSION": "2"}, "field _VERSION has the unexpected type string"},
 		"no record":     {`"int"`, 1, "field (top level) is int, not a record"},

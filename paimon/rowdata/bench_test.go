@@ -11,9 +11,15 @@ import (
 // benchRows are rows as an orders table has them.
 func benchRows(n int) *KeyValues {
 	r := &RowType{Fields: []Field{
-		{Name: "id", Type: parsed("BIGINT NOT NULL")}, {Name: "customer", Type: parsed("STRING")}, {Name: "status", Type: parsed("STRING")},
-		{Name: "amount", Type: parsed("DECIMAL(12,2)")}, {Name: "quantity", Type: parsed("INT")}, {Name: "price", Type: parsed("DOUBLE")},
-		{Name: "created", Type: parsed("TIMESTAMP(3)")}, {Name: "updated", Type: parsed("TIMESTAMP(6)")}, {Name: "day", Type: parsed("DATE")},
+		{Name: "id", Type: parsed("BIGINT NOT NULL")},
+		{Name: "customer", Type: parsed("STRING")},
+		{Name: "status", Type: parsed("STRING")},
+		{Name: "amount", Type: parsed("DECIMAL(12,2)")},
+		{Name: "quantity", Type: parsed("INT")},
+		{Name: "price", Type: parsed("DOUBLE")},
+		{Name: "created", Type: parsed("TIMESTAMP(3)")},
+		{Name: "updated", Type: parsed("TIMESTAMP(6)")},
+		{Name: "day", Type: parsed("DATE")},
 	}}
 	kv, rnd := NewKeyValues(r, n), rand.New(rand.NewPCG(1, 2))
 	for i := range n {

@@ -132,10 +132,15 @@ func castToFloat(dst, src *Vector) error {
 		}
 	}
 	switch {
+	case src.Type.Root == Decimal && src.store == StoreI64: // rounded twice, as the original does
+		unit := math.Pow10(src.Type.Scale)
+		for _, x := range src.I64 {
+			put(float64(x) / unit)
+		}
 	case src.Type.Root == Decimal:
 		var buf [64]byte
 		for i := range src.n {
-			x, _ := strconv.ParseFloat(string(appendDecimal(buf[:0], src, i)), 64>>b2i(single))
+			x, _ := strconv.ParseFloat(string(appendDecimal(buf[:0], src, i)), 64)
 			put(x)
 		}
 	case src.store == StoreI32:

@@ -35,7 +35,7 @@ func castToBytes(dst, src *Vector) error {
 			dst.AppendNull()
 			continue
 		}
-		b := buf[:0]
+		var b []byte
 		if src.store == StoreBytes {
 			b = src.Bytes(i)
 		} else {

@@ -114,9 +114,16 @@ func TestPrefixesExact(t *testing.T) {
 		types []string
 		exact bool
 	}{
-		{[]string{"BIGINT"}, true}, {[]string{"INT", "INT"}, true}, {[]string{"DATE", "SMALLINT", "BOOLEAN", "TINYINT"}, true}, {[]string{"DOUBLE"}, true},
-		{[]string{"TIMESTAMP(6)"}, true}, {[]string{"DECIMAL(18,2)"}, true}, {[]string{"BIGINT", "INT"}, false}, {[]string{"STRING"}, false},
-		{[]string{"TIMESTAMP(9)"}, false}, {[]string{"DECIMAL(19,2)"}, false},
+		{[]string{"BIGINT"}, true},
+		{[]string{"INT", "INT"}, true},
+		{[]string{"DATE", "SMALLINT", "BOOLEAN", "TINYINT"}, true},
+		{[]string{"DOUBLE"}, true},
+		{[]string{"TIMESTAMP(6)"}, true},
+		{[]string{"DECIMAL(18,2)"}, true},
+		{[]string{"BIGINT", "INT"}, false},
+		{[]string{"STRING"}, false},
+		{[]string{"TIMESTAMP(9)"}, false},
+		{[]string{"DECIMAL(19,2)"}, false},
 	} {
 		r := &RowType{}
 		for _, s := range c.types {

@@ -20,8 +20,10 @@ func fuzzColumns() []*Vector {
 
 func FuzzDecodeBinaryRow(f *testing.F) {
 	cols := fuzzColumns()
-	for i, s := range []string{`"hello, world"`, "1.5", `"2024-01-02T03:04:05.123456"`, `"2024-01-02T03:04:05.123456789"`, "true",
-		`[["a","longer than seven"],null]`, `{"k":{"a":1,"b":["7",null]}}`, `"{\"a\":1}"`, "[1,2]", `[["2024-01-02T03:04:05.000000001",2]]`} {
+	for i, s := range []string{
+		`"hello, world"`, "1.5", `"2024-01-02T03:04:05.123456"`, `"2024-01-02T03:04:05.123456789"`, "true",
+		`[["a","longer than seven"],null]`, `{"k":{"a":1,"b":["7",null]}}`, `"{\"a\":1}"`, "[1,2]", `[["2024-01-02T03:04:05.000000001",2]]`,
+	} {
 		require.NoError(f, AppendFromJSON(cols[i], decodeJSON(f, s)))
 	}
 	f.Add(AppendBinaryRow(nil, cols, 0))

@@ -69,7 +69,7 @@ func (b *variantBuilder) value(d *json.Decoder, depth int) error {
 	return nil
 }
 
-func (b *variantBuilder) primitive(kind byte) { b.out = append(b.out, kind<<2|variantPrimitive) }
+func (b *variantBuilder) primitive(kind byte) { b.out = append(b.out, variantPrimitive+kind<<2) }
 
 // variantShortMax is the longest text whose length stands in its first byte.
 const variantShortMax = 63

@@ -155,16 +155,26 @@ func TestRecordNames(t *testing.T) {
 		typ  *rowdata.Type
 		want string
 	}{
-		{&rowdata.Type{Root: rowdata.Map, Key: num, Elem: &rowdata.Type{Root: rowdata.Map, Key: num, Elem: num}},
-			`["null",{"type":"array","items":{"type":"record","name":"record_m1","fields":[{"name":"key","type":["null","int"]},{"name":"value","type":["null",{"type":"array","items":{"type":"record","name":"record_m1_value","fields":[{"name":"key","type":["null","int"]},{"name":"value","type":["null","int"],"default":null}]},"logicalType":"map"}],"default":null}]},"logicalType":"map"}]`},
-		{&rowdata.Type{Root: rowdata.Map, Key: row, Elem: num},
-			`["null",{"type":"array","items":{"type":"record","name":"record_m1","fields":[{"name":"key","type":["null",{"type":"record","name":"record_m1_key","fields":[{"name":"p","type":["null","int"],"default":null}]}]},{"name":"value","type":["null","int"],"default":null}]},"logicalType":"map"}]`},
-		{&rowdata.Type{Root: rowdata.Map, Key: &rowdata.Type{Root: rowdata.Char, Length: 3}, Elem: row},
-			`["null",{"type":"map","values":["null",{"type":"record","name":"record_m1","fields":[{"name":"p","type":["null","int"],"default":null}]}]}]`},
-		{&rowdata.Type{Root: rowdata.Array, Elem: &rowdata.Type{Root: rowdata.Array, Elem: row}},
-			`["null",{"type":"array","items":["null",{"type":"array","items":["null",{"type":"record","name":"record_m1","fields":[{"name":"p","type":["null","int"],"default":null}]}]}]}]`},
-		{&rowdata.Type{Root: rowdata.Map, NotNull: true, Key: num.AsNotNull(), Elem: num.AsNotNull()},
-			`{"type":"array","items":{"type":"record","name":"record_m1","fields":[{"name":"key","type":"int"},{"name":"value","type":"int"}]},"logicalType":"map"}`},
+		{
+			&rowdata.Type{Root: rowdata.Map, Key: num, Elem: &rowdata.Type{Root: rowdata.Map, Key: num, Elem: num}},
+			`["null",{"type":"array","items":{"type":"record","name":"record_m1","fields":[{"name":"key","type":["null","int"]},{"name":"value","type":["null",{"type":"array","items":{"type":"record","name":"record_m1_value","fields":[{"name":"key","type":["null","int"]},{"name":"value","type":["null","int"],"default":null}]},"logicalType":"map"}],"default":null}]},"logicalType":"map"}]`,
+		},
+		{
+			&rowdata.Type{Root: rowdata.Map, Key: row, Elem: num},
+			`["null",{"type":"array","items":{"type":"record","name":"record_m1","fields":[{"name":"key","type":["null",{"type":"record","name":"record_m1_key","fields":[{"name":"p","type":["null","int"],"default":null}]}]},{"name":"value","type":["null","int"],"default":null}]},"logicalType":"map"}]`,
+		},
+		{
+			&rowdata.Type{Root: rowdata.Map, Key: &rowdata.Type{Root: rowdata.Char, Length: 3}, Elem: row},
+			`["null",{"type":"map","values":["null",{"type":"record","name":"record_m1","fields":[{"name":"p","type":["null","int"],"default":null}]}]}]`,
+		},
+		{
+			&rowdata.Type{Root: rowdata.Array, Elem: &rowdata.Type{Root: rowdata.Array, Elem: row}},
+			`["null",{"type":"array","items":["null",{"type":"array","items":["null",{"type":"record","name":"record_m1","fields":[{"name":"p","type":["null","int"],"default":null}]}]}]}]`,
+		},
+		{
+			&rowdata.Type{Root: rowdata.Map, NotNull: true, Key: num.AsNotNull(), Elem: num.AsNotNull()},
+			`{"type":"array","items":{"type":"record","name":"record_m1","fields":[{"name":"key","type":"int"},{"name":"value","type":"int"}]},"logicalType":"map"}`,
+		},
 	} {
 		got, err := schemaJSON([]rowdata.Field{{Name: "m1", Type: c.typ}})
 		require.NoError(t, err)
@@ -187,7 +197,9 @@ func TestRefusedTypes(t *testing.T) {
 		{{Name: "c", Type: &rowdata.Type{Root: rowdata.Variant}}},
 		{{Name: "c", Type: &rowdata.Type{Root: rowdata.Multiset, Elem: num}}},
 		{{Name: "c", Type: &rowdata.Type{Root: rowdata.Array, Elem: &rowdata.Type{Root: rowdata.Timestamp, Precision: 9}}}},
-		{{Name: "a-b", Type: num}}, {{Name: "1a", Type: num}}, {{Name: "", Type: num}},
+		{{Name: "a-b", Type: num}},
+		{{Name: "1a", Type: num}},
+		{{Name: "", Type: num}},
 		{{Name: "m", Type: &rowdata.Type{Root: rowdata.Map, Key: num, Elem: row}}, {Name: "m_value", Type: row}}, // both record_m_value
 	} {
 		_, err := NewWriter(io.Discard, fields, Options{})
@@ -293,8 +305,10 @@ func TestForeignSchemas(t *testing.T) {
 		{"millis as micros", record(`{"type":"long","logicalType":"timestamp-millis"}`), "\x01", "TIMESTAMP(6)", `"1969-12-31T23:59:59.999000"`},
 		{"nanos", record(`{"type":"long","logicalType":"timestamp-nanos"}`), "\x01", "TIMESTAMP(9)", `"1969-12-31T23:59:59.999999999"`},
 		{"array blocks with sizes", record(`{"type":"array","items":"int"}`), "\x03\x04\x02\x04\x02\x06\x00", "ARRAY<INT>", "[1,2,3]"},
-		{"multiset of pairs", record(`{"type":"array","items":{"type":"record","name":"p","fields":[{"name":"value","type":"int"},{"name":"extra","type":"string"},{"name":"key","type":"int"}]}}`),
-			"\x02\x04\x02x\x0e\x00", "MULTISET<INT>", "[[7,2]]"},
+		{
+			"multiset of pairs", record(`{"type":"array","items":{"type":"record","name":"p","fields":[{"name":"value","type":"int"},{"name":"extra","type":"string"},{"name":"key","type":"int"}]}}`),
+			"\x02\x04\x02x\x0e\x00", "MULTISET<INT>", "[[7,2]]",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var typ *rowdata.Type
@@ -322,8 +336,13 @@ func TestMismatch(t *testing.T) {
 		schema string
 		typ    *rowdata.Type
 	}{
-		{`"string"`, num}, {`"int"`, str}, {`["null","int","string"]`, num}, {`"boolean"`, num}, {`"int"`, &rowdata.Type{Root: rowdata.Boolean}},
-		{`{"type":"array","items":"int"}`, num}, {`{"type":"array","items":"string"}`, &rowdata.Type{Root: rowdata.Array, Elem: num}},
+		{`"string"`, num},
+		{`"int"`, str},
+		{`["null","int","string"]`, num},
+		{`"boolean"`, num},
+		{`"int"`, &rowdata.Type{Root: rowdata.Boolean}},
+		{`{"type":"array","items":"int"}`, num},
+		{`{"type":"array","items":"string"}`, &rowdata.Type{Root: rowdata.Array, Elem: num}},
 		{`{"type":"bytes","logicalType":"decimal","precision":9,"scale":3}`, &rowdata.Type{Root: rowdata.Decimal, Precision: 9, Scale: 2}},
 		{`{"type":"map","values":"int"}`, &rowdata.Type{Root: rowdata.Map, Key: num, Elem: num}},
 		{`"long"`, &rowdata.Type{Root: rowdata.Timestamp, Precision: 9}},

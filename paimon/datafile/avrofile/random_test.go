@@ -30,7 +30,8 @@ func everyType() []rowdata.Field {
 	num := &rowdata.Type{Root: rowdata.Int}
 	dec := &rowdata.Type{Root: rowdata.Decimal, Precision: 30, Scale: 4}
 	row := &rowdata.Type{Root: rowdata.Row, Fields: []rowdata.Field{
-		{ID: 101, Name: "x", Type: num.AsNotNull()}, {ID: 102, Name: "y", Type: str},
+		{ID: 101, Name: "x", Type: num.AsNotNull()},
+		{ID: 102, Name: "y", Type: str},
 		{ID: 103, Name: "l", Type: &rowdata.Type{Root: rowdata.Array, Elem: dec}},
 	}}
 	add(&rowdata.Type{Root: rowdata.Array, Elem: num})

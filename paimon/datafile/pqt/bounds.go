@@ -78,8 +78,10 @@ func (b *bounds) merge(o *bounds, class valueClass) {
 	case !o.known:
 		return
 	case !b.known:
-		*b = bounds{known: true, nan: o.nan, lo: o.lo, hi: o.hi, dlo: o.dlo, dhi: o.dhi,
-			blo: append(b.blo[:0], o.blo...), bhi: append(b.bhi[:0], o.bhi...)}
+		*b = bounds{
+			known: true, nan: o.nan, lo: o.lo, hi: o.hi, dlo: o.dlo, dhi: o.dhi,
+			blo: append(b.blo[:0], o.blo...), bhi: append(b.bhi[:0], o.bhi...),
+		}
 		return
 	}
 	b.nan = b.nan || o.nan

@@ -39,50 +39,46 @@ var (
 // conversionTo returns how a leaf of a file is read as t, or convNone.
 func conversionTo(t *rowdata.Type, e *schemaElement) conversion {
 	unit := timeUnit(e)
+	var by [physFixed + 1]conversion // physical type
 	switch t.Root {
 	case rowdata.Boolean:
-		return pick(e, convNone, physBoolean, convBool)
+		by[physBoolean] = convBool
 	case rowdata.TinyInt, rowdata.SmallInt, rowdata.Int, rowdata.Date:
-		return pick(e, convNone, physInt32, convI32)
+		by[physInt32] = convI32
 	case rowdata.Time:
-		if e.phys == physInt64 && unit != unitNone {
-			return convTime
+		by[physInt32] = convI32
+		if unit != unitNone {
+			by[physInt64] = convTime
 		}
-		return pick(e, convNone, physInt32, convI32)
 	case rowdata.BigInt:
-		return pick(e, convNone, physInt64, convI64, physInt32, convI32toI64)
+		by[physInt64], by[physInt32] = convI64, convI32toI64
 	case rowdata.Float:
-		return pick(e, convNone, physFloat, convF32)
+		by[physFloat] = convF32
 	case rowdata.Double:
-		return pick(e, convNone, physDouble, convF64, physFloat, convF32toF64)
+		by[physDouble], by[physFloat] = convF64, convF32toF64
 	case rowdata.Timestamp, rowdata.TimestampLTZ:
-		if e.phys == physInt64 && unit != unitNone {
-			if unit == unitMillis && t.Precision <= 3 || unit == unitMicros && t.Precision > 3 && t.Precision <= 6 {
-				return convI64
-			}
-			return convTimestamp
+		by[physInt96] = convInt96
+		switch {
+		case unit == unitMillis && t.Precision <= 3 || unit == unitMicros && t.Precision > 3 && t.Precision <= 6:
+			by[physInt64] = convI64
+		case unit != unitNone:
+			by[physInt64] = convTimestamp
 		}
-		return pick(e, convNone, physInt96, convInt96)
 	case rowdata.Decimal:
 		if e.converted != convertedDecimal && e.logical.kind != logicalDecimal || int(e.decimalScale()) != t.Scale {
 			return convNone
 		}
-		if t.Precision <= 18 {
-			return pick(e, convNone, physInt32, convI32toI64, physInt64, convI64, physFixed, convDecFixed, physByteArray, convDecBytes)
+		by[physInt32], by[physInt64], by[physFixed], by[physByteArray] = convI32toI64, convI64, convDecFixed, convDecBytes
+		if t.Precision > 18 {
+			by[physInt32], by[physInt64] = convI32toI128, convI64toI128
 		}
-		return pick(e, convNone, physInt32, convI32toI128, physInt64, convI64toI128, physFixed, convDecFixed, physByteArray, convDecBytes)
+	default:
+		by[physByteArray], by[physFixed] = convBytes, convFixedBytes
 	}
-	return pick(e, convNone, physByteArray, convBytes, physFixed, convFixedBytes)
-}
-
-// pick returns the conversion that follows the physical type of e in pairs.
-func pick(e *schemaElement, none conversion, pairs ...any) conversion {
-	for i := 0; i < len(pairs); i += 2 {
-		if pairs[i].(physicalType) == e.phys {
-			return pairs[i+1].(conversion)
-		}
+	if e.phys < 0 {
+		return convNone
 	}
-	return none
+	return by[e.phys]
 }
 
 func (e *schemaElement) decimalScale() int32 {

@@ -178,8 +178,10 @@ func TestLibraryReadsOurFiles(t *testing.T) {
 			fields = append(fields, m.field(string(rune('a'+i)), m.r.IntN(5)))
 		}
 		cols := m.vectors(fields, 1+m.r.IntN(6000), m.r.IntN(14))
-		file, _ := writeAll(t, fields, cols, Options{PageRows: 1 + m.r.IntN(900), RowGroupBytes: 2000 + m.r.Int64N(500_000),
-			DictionaryBytes: 10 + m.r.IntN(5000), NoDelta: m.r.IntN(3) == 0}, 1000)
+		file, _ := writeAll(t, fields, cols, Options{
+			PageRows: 1 + m.r.IntN(900), RowGroupBytes: 2000 + m.r.Int64N(500_000),
+			DictionaryBytes: 10 + m.r.IntN(5000), NoDelta: m.r.IntN(3) == 0,
+		}, 1000)
 		requireSameAsLibrary(t, file, fields)
 	}
 }

@@ -12,11 +12,10 @@
 // else (Java's vectorized reader gets the DELTA byte array encodings wrong),
 // everything else PLAIN. Pages are of version 1, as Java's.
 //
-// The bytes depend on the rows, the fields and the options only: not on the
-// name of the file, the clock or a random number, and not on how the rows were
-// cut into calls of Write unless a column is nested. So the very same rows may
-// be written to two files at the cost of one encoding by giving [NewWriter] an
-// [io.MultiWriter].
+// The bytes depend on the calls of Write, the fields and the options only: not
+// on the name of the file, the clock or a random number. So the very same rows
+// may be written to two files at the cost of one encoding by giving [NewWriter]
+// an [io.MultiWriter].
 //
 // # Reading
 //

@@ -138,8 +138,10 @@ func (p *Writer) finish() error {
 		chunks[i].offsetIndexOffset, chunks[i].offsetIndexLength = p.offset+int64(at), int32(len(w.buf)-at)
 	}
 	at := len(w.buf)
-	w.fileMeta(&fileMeta{schema: p.elements, numRows: p.rows, rowGroups: p.groups,
-		createdBy: "sluice version " + p.opts.Version}, len(p.columns))
+	w.fileMeta(&fileMeta{
+		schema: p.elements, numRows: p.rows, rowGroups: p.groups,
+		createdBy: "sluice version " + p.opts.Version,
+	}, len(p.columns))
 	size := len(w.buf) - at
 	if size > footerBytesMax {
 		return fmt.Errorf("a footer of %d bytes: larger row groups or fewer columns are needed", size)

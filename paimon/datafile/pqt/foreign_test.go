@@ -40,33 +40,58 @@ func TestForeignEncodings(t *testing.T) {
 		value     func() parquet.Value
 		encodings []pqenc.Encoding
 	}{
-		{"boolean", parquet.Leaf(parquet.BooleanType), rowdata.Type{Root: rowdata.Boolean},
-			func() parquet.Value { return parquet.BooleanValue(r.IntN(3) == 0) }, []pqenc.Encoding{&parquet.Plain, &parquet.RLE}},
-		{"int32", parquet.Leaf(parquet.Int32Type), rowdata.Type{Root: rowdata.Int},
+		{
+			"boolean", parquet.Leaf(parquet.BooleanType),
+			rowdata.Type{Root: rowdata.Boolean},
+			func() parquet.Value { return parquet.BooleanValue(r.IntN(3) == 0) },
+			[]pqenc.Encoding{&parquet.Plain, &parquet.RLE},
+		},
+		{
+			"int32", parquet.Leaf(parquet.Int32Type),
+			rowdata.Type{Root: rowdata.Int},
 			func() parquet.Value { return parquet.Int32Value(int32(r.Uint32()) >> r.IntN(32)) },
-			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.DeltaBinaryPacked}},
-		{"int64", parquet.Leaf(parquet.Int64Type), rowdata.Type{Root: rowdata.BigInt},
+			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.DeltaBinaryPacked},
+		},
+		{
+			"int64", parquet.Leaf(parquet.Int64Type),
+			rowdata.Type{Root: rowdata.BigInt},
 			func() parquet.Value { return parquet.Int64Value(int64(r.Uint64()) >> r.IntN(64)) },
-			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.DeltaBinaryPacked}},
-		{"float", parquet.Leaf(parquet.FloatType), rowdata.Type{Root: rowdata.Float},
+			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.DeltaBinaryPacked},
+		},
+		{
+			"float", parquet.Leaf(parquet.FloatType),
+			rowdata.Type{Root: rowdata.Float},
 			func() parquet.Value { return parquet.FloatValue(float32(r.IntN(1000)) / 8) },
-			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.ByteStreamSplit}},
-		{"double", parquet.Leaf(parquet.DoubleType), rowdata.Type{Root: rowdata.Double},
+			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.ByteStreamSplit},
+		},
+		{
+			"double", parquet.Leaf(parquet.DoubleType),
+			rowdata.Type{Root: rowdata.Double},
 			func() parquet.Value { return parquet.DoubleValue(r.NormFloat64()) },
-			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.ByteStreamSplit}},
-		{"string", parquet.String(), rowdata.Type{Root: rowdata.Varchar, Length: rowdata.MaxLength},
+			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.ByteStreamSplit},
+		},
+		{
+			"string", parquet.String(),
+			rowdata.Type{Root: rowdata.Varchar, Length: rowdata.MaxLength},
 			func() parquet.Value { return parquet.ByteArrayValue(text()) },
-			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.DeltaLengthByteArray, &parquet.DeltaByteArray}},
-		{"fixed", parquet.Leaf(parquet.FixedLenByteArrayType(5)), rowdata.Type{Root: rowdata.Binary, Length: 5},
+			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.DeltaLengthByteArray, &parquet.DeltaByteArray},
+		},
+		{
+			"fixed", parquet.Leaf(parquet.FixedLenByteArrayType(5)),
+			rowdata.Type{Root: rowdata.Binary, Length: 5},
 			func() parquet.Value {
 				return parquet.FixedLenByteArrayValue([]byte(fmt.Sprintf("%05d", r.IntN(500))))
 			},
-			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.DeltaByteArray}},
-		{"int96", parquet.Leaf(parquet.Int96Type), rowdata.Type{Root: rowdata.Timestamp, Precision: 9},
+			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary, &parquet.DeltaByteArray},
+		},
+		{
+			"int96", parquet.Leaf(parquet.Int96Type),
+			rowdata.Type{Root: rowdata.Timestamp, Precision: 9},
 			func() parquet.Value {
 				return parquet.Int96Value(deprecated.Int96{r.Uint32(), r.Uint32N(10_000), 2440588 - 500 + r.Uint32N(1000)})
 			},
-			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary}},
+			[]pqenc.Encoding{&parquet.Plain, &parquet.RLEDictionary},
+		},
 	}
 	for _, c := range columns {
 		for _, enc := range c.encodings {
@@ -163,8 +188,10 @@ func TestForeignTypes(t *testing.T) {
 		{"decimal in INT64", parquet.Decimal(3, 18, parquet.Int64Type), parquet.Int64Value(-1), dec(9, 3), "-0.001"},
 		{"decimal in INT64, read wide", parquet.Decimal(3, 18, parquet.Int64Type), parquet.Int64Value(math.MinInt64), dec(38, 3), "-9223372036854775.808"},
 		{"decimal in fixed bytes", parquet.Decimal(0, 9, parquet.FixedLenByteArrayType(5)), fixed(0xff, 0xff, 0xff, 0xff, 0x85), dec(9, 0), "-123"},
-		{"decimal in many fixed bytes", parquet.Decimal(0, 38, parquet.FixedLenByteArrayType(20)),
-			fixed(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe), dec(38, 0), "-2"},
+		{
+			"decimal in many fixed bytes", parquet.Decimal(0, 38, parquet.FixedLenByteArrayType(20)),
+			fixed(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe), dec(38, 0), "-2",
+		},
 		{"decimal in bytes", parquet.Decimal(1, 20, parquet.ByteArrayType), parquet.ByteArrayValue([]byte{0x80}), dec(20, 1), "-12.8"},
 		{"decimal in bytes, narrow", parquet.Decimal(1, 10, parquet.ByteArrayType), parquet.ByteArrayValue([]byte{0, 0xff}), dec(10, 1), "25.5"},
 		{"TIMESTAMP(3) in micros", parquet.Timestamp(parquet.Microsecond), parquet.Int64Value(-1), ts(3), "1969-12-31 23:59:59.999"},
@@ -200,11 +227,17 @@ func TestMismatch(t *testing.T) {
 	}{
 		{parquet.String(), parquet.ByteArrayValue([]byte("x")), rowdata.Type{Root: rowdata.Int}, `parquet column "c": want INT, the file has BINARY`},
 		{parquet.Leaf(parquet.Int32Type), parquet.Int32Value(1), rowdata.Type{Root: rowdata.Varchar, Length: 3}, `parquet column "c": want VARCHAR(3), the file has INT32`},
-		{parquet.Decimal(2, 9, parquet.Int32Type), parquet.Int32Value(1), rowdata.Type{Root: rowdata.Decimal, Precision: 9, Scale: 1},
-			`parquet column "c": want DECIMAL(9, 1), the file has INT32 DECIMAL(9, 2)`},
+		{
+			parquet.Decimal(2, 9, parquet.Int32Type), parquet.Int32Value(1),
+			rowdata.Type{Root: rowdata.Decimal, Precision: 9, Scale: 1},
+			`parquet column "c": want DECIMAL(9, 1), the file has INT32 DECIMAL(9, 2)`,
+		},
 		{parquet.Leaf(parquet.Int64Type), parquet.Int64Value(1), rowdata.Type{Root: rowdata.Timestamp, Precision: 3}, `parquet column "c": want TIMESTAMP(3), the file has INT64`},
-		{parquet.Leaf(parquet.Int64Type), parquet.Int64Value(1), rowdata.Type{Root: rowdata.Array, Elem: &rowdata.Type{Root: rowdata.BigInt}},
-			`parquet column "c": want ARRAY<BIGINT>, the file has INT64`},
+		{
+			parquet.Leaf(parquet.Int64Type), parquet.Int64Value(1),
+			rowdata.Type{Root: rowdata.Array, Elem: &rowdata.Type{Root: rowdata.BigInt}},
+			`parquet column "c": want ARRAY<BIGINT>, the file has INT64`,
+		},
 	} {
 		file := libraryFile(t, parquet.Required(c.node), []parquet.Row{{c.in.Level(0, 0, 0)}})
 		_, err := tryReadAll(file, []rowdata.Field{{Name: "c", Type: &c.typ}}, ReadOptions{})

@@ -29,8 +29,10 @@ func hostileFields() []rowdata.Field {
 		{ID: 5, Name: "f", Type: &rowdata.Type{Root: rowdata.Double}},
 		{ID: 6, Name: "b", Type: &rowdata.Type{Root: rowdata.Boolean}},
 		{ID: 7, Name: "l", Type: &rowdata.Type{Root: rowdata.Array, Elem: text}},
-		{ID: 8, Name: "m", Type: &rowdata.Type{Root: rowdata.Map, Key: in.AsNotNull(), Elem: &rowdata.Type{Root: rowdata.Row,
-			Fields: []rowdata.Field{{ID: 9, Name: "a", Type: in}, {ID: 10, Name: "b", Type: &rowdata.Type{Root: rowdata.Array, Elem: in}}}}}},
+		{ID: 8, Name: "m", Type: &rowdata.Type{Root: rowdata.Map, Key: in.AsNotNull(), Elem: &rowdata.Type{
+			Root:   rowdata.Row,
+			Fields: []rowdata.Field{{ID: 9, Name: "a", Type: in}, {ID: 10, Name: "b", Type: &rowdata.Type{Root: rowdata.Array, Elem: in}}},
+		}}},
 	}
 }
 
@@ -80,7 +82,7 @@ func requireDeclared(t testing.TB, err error) {
 	var c *CorruptFileError
 	var m *MismatchError
 	var u *UnsupportedError
-	if !errors.As(err, &c) && !errors.As(err, &m) && !errors.As(err, &u) && !errors.Is(err, errBatchBytes) {
+	if !errors.As(err, &c) && !errors.As(err, &m) && !errors.As(err, &u) && !errors.Is(err, errBatchBytes) && !errors.Is(err, errOpenBytes) && !errors.Is(err, errElements) {
 		t.Fatalf("undeclared error %T: %v", err, err)
 	}
 	if c != nil && bytes.Contains([]byte(c.Error()), []byte("panic:")) {
@@ -148,8 +150,16 @@ func FuzzPage(f *testing.F) {
 
 // readRawPage decodes a data page of version 1 of an optional column.
 func readRawPage(phys physicalType, enc encoding, n int, page []byte) (err error) {
-	types := [...]*rowdata.Type{{Root: rowdata.Boolean}, {Root: rowdata.Int}, {Root: rowdata.BigInt}, {Root: rowdata.Timestamp, Precision: 9},
-		{Root: rowdata.Float}, {Root: rowdata.Double}, {Root: rowdata.Varbinary, Length: rowdata.MaxLength}, {Root: rowdata.Binary, Length: 5}}
+	types := [...]*rowdata.Type{
+		{Root: rowdata.Boolean},
+		{Root: rowdata.Int},
+		{Root: rowdata.BigInt},
+		{Root: rowdata.Timestamp, Precision: 9},
+		{Root: rowdata.Float},
+		{Root: rowdata.Double},
+		{Root: rowdata.Varbinary, Length: rowdata.MaxLength},
+		{Root: rowdata.Binary, Length: 5},
+	}
 	e := &schemaElement{phys: phys, typeLength: 5}
 	l := (&planner{}).leaf("c", &fileNode{elem: e, def: 1})
 	l.conv, l.flat = conversionTo(types[phys], e), true
@@ -229,8 +239,10 @@ func TestBombs(t *testing.T) {
 		c.totalCompressed = int64(len(w.buf) - at)
 		g.columns = []columnChunk{c}
 		foot := len(w.buf)
-		w.fileMeta(&fileMeta{schema: []schemaElement{{name: "s", phys: noPhysical, converted: convertedNone, numChildren: 1},
-			{name: "i", phys: c.phys, converted: convertedNone, repetition: optional}}, numRows: g.numRows, rowGroups: []rowGroup{g}}, 1)
+		w.fileMeta(&fileMeta{schema: []schemaElement{
+			{name: "s", phys: noPhysical, converted: convertedNone, numChildren: 1},
+			{name: "i", phys: c.phys, converted: convertedNone, repetition: optional},
+		}, numRows: g.numRows, rowGroups: []rowGroup{g}}, 1)
 		w.buf = binary.LittleEndian.AppendUint32(w.buf, uint32(len(w.buf)-foot))
 		return append(w.buf, magic...)
 	}

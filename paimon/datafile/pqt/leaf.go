@@ -9,14 +9,15 @@ import (
 )
 
 var (
-	errCRC      = errors.New("checksum does not match")
-	errTooFew   = errors.New("fewer values than the footer says")
-	errElements = fmt.Errorf("lists of more than %d elements in a batch: read fewer rows at a time", elementsMax)
+	errCRC       = errors.New("checksum does not match")
+	errTooFew    = errors.New("fewer values than the footer says")
+	errOpenBytes = fmt.Errorf("pages of more than %d bytes at once: read fewer columns at a time", openBytesMax)
+	errElements  = fmt.Errorf("lists of more than %d elements in a batch: read fewer rows at a time", elementsMax)
 )
 
-// bombBytes is the size of a page from which on it must not have been compressed
-// to less than a thousandth: that is made to fill memory.
-const bombBytes = 64 << 20
+// openBytesMax bounds the decompressed pages that a reader holds at once, one a
+// leaf column: a few bytes of a hostile file may become a page of a gigabyte.
+const openBytesMax = 2 << 30
 
 // elementsMax bounds the entries of a nested column in one batch.
 const elementsMax = 1 << 26
@@ -38,6 +39,7 @@ type leafReader struct {
 	src      source
 	decomp   decompressor
 	page     []byte // decompressed
+	held     *int   // bytes of the pages of all leaves
 	values   valueReader
 	rep      levelReader
 	def      levelReader
@@ -47,6 +49,7 @@ type leafReader struct {
 	offset   int64 // of the open page, for errors
 	chunk    *columnChunk
 	fileSize int64
+	rows     int64 // of the row group
 	skips    int64 // rows to pass over before the next is read
 	fresh    bool  // nothing of the row group has been read
 	expect   int64 // entries that the next page must have; -1: any
@@ -66,7 +69,7 @@ func (l *leafReader) corrupt(place string, err error) error {
 		return err
 	}
 	var s *sourceError
-	if errors.As(err, &s) || errors.Is(err, errBatchBytes) || errors.Is(err, errElements) {
+	if errors.As(err, &s) || errors.Is(err, errOpenBytes) || errors.Is(err, errBatchBytes) || errors.Is(err, errElements) {
 		return fmt.Errorf("parquet column %q: %w", l.path, err)
 	}
 	return &CorruptFileError{Column: l.path, Place: place, Offset: l.offset, Err: err}
@@ -90,6 +93,7 @@ func (l *leafReader) startChunk(c *columnChunk, rows, size int64) error {
 	}
 	l.src.start(start, start+c.totalCompressed)
 	l.codec, l.left, l.open, l.chunk, l.fileSize = c.codec, c.numValues, 0, c, size
+	l.rows = rows
 	l.skips, l.fresh, l.expect = 0, true, -1
 	l.values.dict.n = -1
 	l.ahead, l.aheadDef = nil, nil
@@ -196,11 +200,15 @@ func (l *leafReader) decompress(b []byte, size int) ([]byte, error) {
 			return b, nil
 		}
 	}
-	if size > pageBytesMax || size > len(b)*ratioMax(l.codec)+64 || size > bombBytes && size/1000 > len(b) {
+	if size > pageBytesMax || size > len(b)*ratioMax(l.codec)+64 {
 		return nil, fmt.Errorf("%d bytes cannot become %d", len(b), size)
 	}
 	if cap(l.page) < size+slack {
-		l.page = newBuffer(max(size, 2*min(cap(l.page), 1<<20)))
+		n := max(size, 2*min(cap(l.page), 1<<20))
+		if *l.held += n - cap(l.page); *l.held > openBytesMax {
+			return nil, errOpenBytes
+		}
+		l.page = newBuffer(n)
 	}
 	l.page = l.page[:size]
 	return l.page, l.decomp.decode(l.page, b, l.codec)
@@ -356,8 +364,13 @@ func resize[T any](s []T, n int) []T {
 // rowsWithin returns how many of the next n rows may be read at once without
 // their strings taking more than a batch may. It opens a page if none is.
 func (l *leafReader) rowsWithin(n int) (int, error) {
-	if l.phys != physByteArray || !l.flat {
+	if l.phys != physByteArray || l.only {
 		return n, nil
+	}
+	if !l.flat {
+		// Where a row ends is not known beforehand: go by the average.
+		row := max(1, l.chunk.totalUncompressed/max(1, l.rows))
+		return int(min(int64(n), max(1, batchBytesComfort/row))), nil
 	}
 	if err := l.settle(); err != nil {
 		return 0, err

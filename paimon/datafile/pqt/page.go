@@ -2,6 +2,7 @@ package pqt
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"math"
 	"math/bits"
@@ -51,7 +52,7 @@ func (p *pageCoder) endPage(c *column) error {
 	at := len(c.chunk)
 	chunk, raw, err := p.appendPage(c.chunk, &h, body)
 	if err != nil {
-		return err
+		return fmt.Errorf("column %q: %w", c.node.path, err)
 	}
 	c.chunk = chunk
 	c.rawBytes += int64(raw)
@@ -83,6 +84,9 @@ func (p *pageCoder) endPage(c *column) error {
 // appendPage appends a header and the compressed body to dst, and returns how
 // long both would be without compression.
 func (p *pageCoder) appendPage(dst []byte, h *pageHeader, body []byte) ([]byte, int, error) {
+	if len(body) > pageBytesMax {
+		return dst, 0, fmt.Errorf("a page of %d bytes, at most %d can be read: a row is too large", len(body), pageBytesMax)
+	}
 	packed := body
 	if p.comp.codec != codecNone {
 		var err error

@@ -24,6 +24,7 @@ type readNode struct {
 type planner struct {
 	leaves []*leafReader
 	index  []int // of each leaf in the file
+	held   int   // what leaves share: leafReader.held
 }
 
 // field plans a top-level column or a member; f is nil if the file lacks it.
@@ -138,7 +139,7 @@ func (p *planner) members(n *readNode, f *fileNode) error {
 }
 
 func (p *planner) leaf(path string, f *fileNode) *leafReader {
-	l := &leafReader{path: path, phys: f.elem.phys, typeLen: int(f.elem.typeLength), maxDef: f.def, maxRep: f.rep, unit: timeUnit(f.elem)}
+	l := &leafReader{path: path, phys: f.elem.phys, typeLen: int(f.elem.typeLength), maxDef: f.def, maxRep: f.rep, unit: timeUnit(f.elem), held: &p.held}
 	l.values.phys, l.values.width = l.phys, l.phys.width()
 	if l.phys == physFixed {
 		l.values.width = l.typeLen

@@ -34,9 +34,11 @@ func (m *typeMaker) typ(depth int) *rowdata.Type {
 }
 
 func (m *typeMaker) atomic() *rowdata.Type {
-	roots := []rowdata.TypeRoot{rowdata.Boolean, rowdata.TinyInt, rowdata.SmallInt, rowdata.Int, rowdata.BigInt, rowdata.Float, rowdata.Double,
+	roots := []rowdata.TypeRoot{
+		rowdata.Boolean, rowdata.TinyInt, rowdata.SmallInt, rowdata.Int, rowdata.BigInt, rowdata.Float, rowdata.Double,
 		rowdata.Decimal, rowdata.Char, rowdata.Varchar, rowdata.Binary, rowdata.Varbinary, rowdata.Date, rowdata.Time, rowdata.Timestamp,
-		rowdata.TimestampLTZ, rowdata.Variant, rowdata.Blob}
+		rowdata.TimestampLTZ, rowdata.Variant, rowdata.Blob,
+	}
 	t := &rowdata.Type{Root: roots[m.r.IntN(len(roots))]}
 	switch t.Root {
 	case rowdata.Decimal:
@@ -167,8 +169,10 @@ func mul10(x rowdata.Int128) (hi int64, lo uint64) {
 	return hi, lo
 }
 
-var texts = []string{"", "a", "PAID", "exactly8", "fifteen letters", "sixteen letters!", "seventeen letters", "Ünïcödé", "日本語", "emoji 🎉",
-	"a string that is longer than the sixteen bytes that are compared at once", "\x00", "a\x00", "a\x00\x00"}
+var texts = []string{
+	"", "a", "PAID", "exactly8", "fifteen letters", "sixteen letters!", "seventeen letters", "Ünïcödé", "日本語", "emoji 🎉",
+	"a string that is longer than the sixteen bytes that are compared at once", "\x00", "a\x00", "a\x00\x00",
+}
 
 func (m *typeMaker) text() string {
 	s := texts[m.r.IntN(len(texts))]

@@ -58,9 +58,11 @@ func TestRoundTripRandom(t *testing.T) {
 		}
 		rows := r.IntN(3000)
 		cols := m.vectors(fields, rows, r.IntN(14))
-		opts := Options{PageRows: 1 + r.IntN(500), PageBytes: 100 + r.IntN(20_000), RowGroupBytes: 1000 + r.Int64N(100_000),
+		opts := Options{
+			PageRows: 1 + r.IntN(500), PageBytes: 100 + r.IntN(20_000), RowGroupBytes: 1000 + r.Int64N(100_000),
 			DictionaryBytes: 10 + r.IntN(2000), NoDelta: r.IntN(3) == 0, NoDictionary: r.IntN(3) == 0,
-			Compression: []string{"none", "zstd", "snappy"}[r.IntN(3)]}
+			Compression: []string{"none", "zstd", "snappy"}[r.IntN(3)],
+		}
 		file, stats := writeAll(t, fields, cols, opts, 1+r.IntN(700))
 		got := readAll(t, file, fields, ReadOptions{BatchRows: 1 + r.IntN(600), WindowBytes: 1 + r.IntN(5000)})
 		require.Equal(t, rows, got[0].Len(), "seed %d", seed)
@@ -219,8 +221,11 @@ func TestShorterThanItShouldBe(t *testing.T) {
 func TestKeep(t *testing.T) {
 	cols := makeOrders(50_000)
 	file, _ := writeAll(t, ordersFields(), cols, Options{RowGroupBytes: 50_000, PageRows: 1000}, 1000)
-	fields := []rowdata.Field{ordersFields()[3], ordersFields()[5], {Name: "new", Type: &rowdata.Type{Root: rowdata.Int}},
-		{Name: "list", Type: &rowdata.Type{Root: rowdata.Array, Elem: &rowdata.Type{Root: rowdata.Int}}}}
+	fields := []rowdata.Field{
+		ordersFields()[3], ordersFields()[5],
+		{Name: "new", Type: &rowdata.Type{Root: rowdata.Int}},
+		{Name: "list", Type: &rowdata.Type{Root: rowdata.Array, Elem: &rowdata.Type{Root: rowdata.Int}}},
+	}
 	key := cols[3].I64[33_333]
 	var groups []RowGroup
 	r, err := Open(bytes.NewReader(file), int64(len(file)), fields, ReadOptions{Keep: func(g RowGroup) bool {
@@ -265,8 +270,12 @@ func TestMembersByName(t *testing.T) {
 	in := &rowdata.Type{Root: rowdata.Int}
 	text := &rowdata.Type{Root: rowdata.Varchar, Length: 99}
 	file := &rowdata.Type{Root: rowdata.Row, Fields: []rowdata.Field{{ID: 2, Name: "a", Type: in}, {ID: 3, Name: "b", Type: text}, {ID: 4, Name: "c", Type: in.AsNotNull()}}}
-	want := &rowdata.Type{Root: rowdata.Row, Fields: []rowdata.Field{{ID: 9, Name: "z", Type: text}, {ID: 3, Name: "b", Type: text},
-		{ID: 10, Name: "y", Type: &rowdata.Type{Root: rowdata.Array, Elem: in}}, {ID: 2, Name: "a", Type: in}}}
+	want := &rowdata.Type{Root: rowdata.Row, Fields: []rowdata.Field{
+		{ID: 9, Name: "z", Type: text},
+		{ID: 3, Name: "b", Type: text},
+		{ID: 10, Name: "y", Type: &rowdata.Type{Root: rowdata.Array, Elem: in}},
+		{ID: 2, Name: "a", Type: in},
+	}}
 	none := &rowdata.Type{Root: rowdata.Row, Fields: []rowdata.Field{{ID: 9, Name: "z", Type: text}}}
 	array := func(t *rowdata.Type) *rowdata.Type { return &rowdata.Type{Root: rowdata.Array, Elem: t} }
 	mapOf := func(t *rowdata.Type) *rowdata.Type {
@@ -290,11 +299,13 @@ func TestMembersByName(t *testing.T) {
 		{want, [3][]string{
 			{`{"z":null,"b":"x","y":null,"a":1}`, `null`, `{"z":null,"b":null,"y":null,"a":null}`},
 			{`[{"z":null,"b":"x","y":null,"a":1},null,{"z":null,"b":null,"y":null,"a":null}]`, `[]`, `null`},
-			{`[[1,[{"z":null,"b":"x","y":null,"a":1}]],[2,[]],[3,null]]`, `[]`, `null`}}},
+			{`[[1,[{"z":null,"b":"x","y":null,"a":1}]],[2,[]],[3,null]]`, `[]`, `null`},
+		}},
 		{none, [3][]string{
 			{`{"z":null}`, `null`, `{"z":null}`},
 			{`[{"z":null},null,{"z":null}]`, `[]`, `null`},
-			{`[[1,[{"z":null}]],[2,[]],[3,null]]`, `[]`, `null`}}},
+			{`[[1,[{"z":null}]],[2,[]],[3,null]]`, `[]`, `null`},
+		}},
 	} {
 		ask := []rowdata.Field{{Name: "m", Type: mapOf(array(c.typ))}, {Name: "gone", Type: array(c.typ)}, {Name: "l", Type: array(c.typ)}, {Name: "r", Type: c.typ}}
 		got := readAll(t, data, ask, ReadOptions{BatchRows: 2})

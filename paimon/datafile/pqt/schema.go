@@ -218,8 +218,10 @@ type position struct {
 
 // elementsOf adds the repeated group of a list or map and what is in it.
 func (b *schemaBuilder) elementsOf(n *node, group string, owner, depth int32, positions ...position) error {
-	b.elements = append(b.elements, schemaElement{name: group, phys: noPhysical, converted: convertedNone,
-		repetition: repeated, numChildren: int32(len(positions))})
+	b.elements = append(b.elements, schemaElement{
+		name: group, phys: noPhysical, converted: convertedNone,
+		repetition: repeated, numChildren: int32(len(positions)),
+	})
 	b.path = append(b.path, group)
 	defer func(n int) { b.path = b.path[:n] }(len(b.path) - 1)
 	for _, p := range positions {

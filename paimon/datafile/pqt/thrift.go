@@ -82,10 +82,12 @@ func (w *thriftWriter) end() {
 
 // Items are elements of lists: values without a field header.
 func (w *thriftWriter) varint(v int64) { w.buf = binary.AppendVarint(w.buf, v) }
+
 func (w *thriftWriter) item(v []byte) {
 	w.buf = binary.AppendUvarint(w.buf, uint64(len(v)))
 	w.buf = append(w.buf, v...)
 }
+
 func (w *thriftWriter) text(v string) {
 	w.buf = binary.AppendUvarint(w.buf, uint64(len(v)))
 	w.buf = append(w.buf, v...)

@@ -305,8 +305,10 @@ func (p *Writer) endGroup() error {
 
 // writeChunk writes the pages of a column and returns what the footer says of them.
 func (p *Writer) writeChunk(c *column) (columnChunk, error) {
-	chunk := columnChunk{phys: c.elem.phys, path: c.path, codec: p.coder.comp.codec, numValues: c.numValues,
-		totalUncompressed: c.rawBytes, totalCompressed: int64(len(c.chunk)), encodings: []encoding{encRLE}}
+	chunk := columnChunk{
+		phys: c.elem.phys, path: c.path, codec: p.coder.comp.codec, numValues: c.numValues,
+		totalUncompressed: c.rawBytes, totalCompressed: int64(len(c.chunk)), encodings: []encoding{encRLE},
+	}
 	if c.dictPages > 0 {
 		head, raw, err := p.coder.appendDictionaryPage(nil, c)
 		if err != nil {

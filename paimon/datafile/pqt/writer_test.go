@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -127,6 +128,47 @@ func TestSameBytes(t *testing.T) {
 	require.Equal(t, whole, a.Bytes())
 	require.Equal(t, whole, b.Bytes())
 	require.NotContains(t, string(whole), "data-")
+}
+
+// TestConcurrentWriters: writers share compressors, and nothing else.
+func TestConcurrentWriters(t *testing.T) {
+	cols := makeOrders(5000)
+	want, _ := writeAll(t, ordersFields(), cols, Options{}, 500)
+	var group sync.WaitGroup
+	files := make([]bytes.Buffer, 8)
+	for i := range files {
+		group.Go(func() {
+			w, err := NewWriter(&files[i], ordersFields(), Options{})
+			for at := 0; at < 5000 && err == nil; at += 500 {
+				err = w.Write(cols, at, at+500)
+			}
+			if err == nil {
+				_, err = w.Close()
+			}
+			got, err2 := tryReadAll(files[i].Bytes(), ordersFields(), ReadOptions{})
+			if err != nil || err2 != nil || got[0].Len() != 5000 {
+				t.Error(err, err2)
+			}
+		})
+	}
+	group.Wait()
+	for i := range files {
+		require.Equal(t, want, files[i].Bytes())
+	}
+}
+
+// TestHugeValue: one value of far more than a page, compressed to next to nothing.
+func TestHugeValue(t *testing.T) {
+	fields := []rowdata.Field{{Name: "b", Type: &rowdata.Type{Root: rowdata.Varbinary, Length: rowdata.MaxLength}}}
+	v := rowdata.NewVector(fields[0].Type, 0)
+	v.AppendString("small")
+	v.AppendBytes(make([]byte, 70<<20))
+	v.AppendString("after")
+	file, stats := writeAll(t, fields, []*rowdata.Vector{v}, Options{}, 3)
+	require.Less(t, len(file), 1<<20)
+	got := readAll(t, file, fields, ReadOptions{})
+	requireRows(t, fields, []*rowdata.Vector{v}, 0, got)
+	requireStats(t, fields, []*rowdata.Vector{v}, stats)
 }
 
 func TestEmptyFile(t *testing.T) {
@@ -324,9 +366,14 @@ func TestFieldIDs(t *testing.T) {
 	in := &rowdata.Type{Root: rowdata.Int}
 	deep := &rowdata.Type{Root: rowdata.Array, Elem: &rowdata.Type{Root: rowdata.Map, Key: in.AsNotNull(), Elem: &rowdata.Type{Root: rowdata.Array, Elem: in}}}
 	row := &rowdata.Type{Root: rowdata.Array, Elem: &rowdata.Type{Root: rowdata.Row, Fields: []rowdata.Field{
-		{ID: 23, Name: "k", Type: in}, {ID: 24, Name: "v", Type: &rowdata.Type{Root: rowdata.Map, Key: in.AsNotNull(), Elem: in}}}}}
-	fields := []rowdata.Field{{ID: 10, Name: "d", Type: deep}, {ID: 22, Name: "ar", Type: row},
-		{ID: 35, Name: "ms", Type: &rowdata.Type{Root: rowdata.Multiset, Elem: in}}, {ID: 0, Name: "v", Type: &rowdata.Type{Root: rowdata.Variant}}}
+		{ID: 23, Name: "k", Type: in}, {ID: 24, Name: "v", Type: &rowdata.Type{Root: rowdata.Map, Key: in.AsNotNull(), Elem: in}},
+	}}}
+	fields := []rowdata.Field{
+		{ID: 10, Name: "d", Type: deep},
+		{ID: 22, Name: "ar", Type: row},
+		{ID: 35, Name: "ms", Type: &rowdata.Type{Root: rowdata.Multiset, Elem: in}},
+		{ID: 0, Name: "v", Type: &rowdata.Type{Root: rowdata.Variant}},
+	}
 	file, _ := writeAll(t, fields, newVectors(fields), Options{}, 1)
 	var got []string
 	for _, e := range footerOf(t, file).schema {
@@ -334,9 +381,11 @@ func TestFieldIDs(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s %d", e.name, e.fieldID))
 		}
 	}
-	require.Equal(t, []string{"d 10", "element 536881152", "key 536860669", "value 536881153", "element 536881154",
+	require.Equal(t, []string{
+		"d 10", "element 536881152", "key 536860669", "value 536881153", "element 536881154",
 		"ar 22", "element 536893440", "k 23", "v 24", "key 536846334", "value 536895488",
-		"ms 35", "key 536835070", "value 536906752", "v 0", "value 0", "metadata 1"}, got)
+		"ms 35", "key 536835070", "value 536906752", "v 0", "value 0", "metadata 1",
+	}, got)
 }
 
 // TestSchemaAsJava compares the schema in the footers of Java's files with the

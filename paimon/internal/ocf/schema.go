@@ -187,8 +187,10 @@ type attributes struct {
 }
 
 func readAttributes(attrs map[string]json.RawMessage) (o attributes, err error) {
-	for key, to := range map[string]any{"name": &o.name, "namespace": &o.namespace, "logicalType": &o.logicalType, "precision": &o.precision,
-		"scale": &o.scale, "size": &o.size, "symbols": &o.symbols} {
+	for key, to := range map[string]any{
+		"name": &o.name, "namespace": &o.namespace, "logicalType": &o.logicalType, "precision": &o.precision,
+		"scale": &o.scale, "size": &o.size, "symbols": &o.symbols,
+	} {
 		if raw, ok := attrs[key]; ok {
 			if err := json.Unmarshal(raw, to); err != nil {
 				return o, corrupt("avro schema: %s: %v", key, err)

@@ -13,7 +13,7 @@
 // for its messages. A [Frame] is encoded once for a view, when the first
 // subscriber asks, and all subscribers with an equal view share the bytes.
 //
-// The tail runs as far ahead of the fastest subscriber as half a window, no
+// The tail runs ahead of the fastest subscriber by a small part of the window, no
 // further. When history is read, this keeps the readers together; when nobody
 // reads, nothing is read. A subscriber that begins far ahead of the tail makes
 // it jump there.

@@ -184,7 +184,6 @@ func (f *Feed) run(ctx context.Context, t *tail) {
 	}()
 	var counts Counts
 	var frames []*Frame
-	grace := grace{last: time.Now()}
 	for failures := 0; ; {
 		b, err := f.read(ctx, t, &src)
 		if err != nil {
@@ -199,9 +198,6 @@ func (f *Feed) run(ctx context.Context, t *tail) {
 		f.c.rows.Add(int64(b.Rows.N))
 		if b.Last {
 			f.c.commits.Add(1)
-		}
-		if f.inHistory(b) {
-			grace.wait(ctx, func(now time.Time) bool { return f.crowded(frames, now) })
 		}
 		wait, ok := f.publish(t, b, frames)
 		clear(frames)
@@ -267,8 +263,15 @@ func (f *Feed) mustWait() <-chan struct{} {
 	return f.advanced
 }
 
-// far tells whether the tail is half a window ahead of the fastest subscription.
-func (f *Feed) far() bool { return f.win.ahead(max(f.lead, f.win.first())) > f.win.maxBytes/2 }
+// far tells whether the tail is far enough ahead of the fastest subscription. What
+// lies ahead of it takes room from those behind it.
+func (f *Feed) far() bool {
+	return f.win.ahead(max(f.lead, f.win.first())) > f.win.maxBytes/aheadShare
+}
+
+// aheadShare is the part of the window that the tail may fill before anybody has
+// read it: one in so many.
+const aheadShare = 16
 
 // took notes that an attached subscription has come to a place. The caller holds
 // the lock.

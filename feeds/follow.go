@@ -102,7 +102,6 @@ func (s *Subscription) take(ctx context.Context, block bool) (ok bool, err error
 	case s.seq < f.win.next:
 		frame := f.win.at(s.seq)
 		s.seq++
-		s.tookAt = time.Now()
 		f.took(s.seq)
 		f.mu.Unlock()
 		s.accept(frame, true)

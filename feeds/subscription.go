@@ -21,11 +21,10 @@ type Subscription struct {
 	until bound
 
 	// Guarded by the feed's lock, as is all that follows while busy is false.
-	busy     bool      // a call runs
-	attached bool      // reads from the window, at seq
-	seq      uint64    // place of the next frame
-	tookAt   time.Time // when it last took one
-	used     uint64    // when the own source was last used, by the feed's count
+	busy     bool   // a call runs
+	attached bool   // reads from the window, at seq
+	seq      uint64 // place of the next frame
+	used     uint64 // when the own source was last used, by the feed's count
 
 	// What has been delivered.
 	pos      Cursor // the next row that has not been

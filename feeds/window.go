@@ -64,17 +64,6 @@ func (w *window) evict() {
 	w.frames = w.frames[n:]
 }
 
-// keptBy returns the place of the oldest frame that would be kept if there were
-// more bytes.
-func (w *window) keptBy(more int) uint64 {
-	n, bytes := 0, w.bytes+more
-	for bytes > w.maxBytes && n < len(w.frames) {
-		bytes -= w.frames[n].size
-		n++
-	}
-	return w.first() + uint64(n)
-}
-
 // ahead returns the decoded bytes from a place to the head.
 func (w *window) ahead(seq uint64) int {
 	switch {

@@ -33,7 +33,7 @@ func commit(ctx context.Context, e *env) (figures, error) {
 	if err != nil {
 		return nil, err
 	}
-	const n = 100
+	n := e.scaled(window)
 	m := meter.New()
 	m.Start()
 	l, err := commits(ctx, y, n)
@@ -41,10 +41,11 @@ func commit(ctx context.Context, e *env) (figures, error) {
 		return nil, err
 	}
 	m.Stop()
-	return figures{"p50-ms": l.Millis(0.5), "p99-ms": l.Millis(0.99), "cpu-ms": meter.Millis(m.CPU) / n}, y.w.Close(ctx)
+	return figures{"p50-ms": l.Millis(0.5), "p99-ms": l.Millis(0.99), "cpu-ms": meter.Millis(m.CPU) / float64(n)}, y.w.Close(ctx)
 }
 
-// window is how many commits a median is taken of.
+// window is how many commits a median is taken of, which are as many as the
+// limit's.
 const window = 100
 
 // commitGrowth compares commits after few and many others, and on few and many
@@ -61,14 +62,14 @@ func commitGrowth(ctx context.Context, e *env) (figures, error) {
 	if _, err := commits(ctx, y, 10); err != nil {
 		return nil, err
 	}
-	early, err := commits(ctx, y, window)
+	early, err := commits(ctx, y, e.scaled(window))
 	if err != nil {
 		return nil, err
 	}
 	if _, err := commits(ctx, y, max(0, 5_000/e.divide-window-10)); err != nil {
 		return nil, err
 	}
-	late, err := commits(ctx, y, window)
+	late, err := commits(ctx, y, e.scaled(window))
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (e *env) commitsOn(ctx context.Context, n int) (meter.Latencies, error) {
 	if _, err := commits(ctx, y, 10); err != nil {
 		return nil, err
 	}
-	l, err := commits(ctx, y, window)
+	l, err := commits(ctx, y, e.scaled(window))
 	if err != nil {
 		return nil, err
 	}

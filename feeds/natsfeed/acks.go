@@ -29,7 +29,7 @@ type acks struct {
 	p      *Publisher
 	cancel context.CancelFunc // ends the sending
 	inbox  string             // subject of answers, up to the last token
-	plain  []byte             // how the usual answer begins
+	plain  []byte             // how answers begin that end with the sequence number; learnt of the first. For the answering goroutine alone
 	sub    *nats.Subscription
 	timer  *time.Timer
 
@@ -53,7 +53,7 @@ type slot struct {
 // number last.
 func newAcks(p *Publisher, last uint64, cancel context.CancelFunc) (*acks, error) {
 	a := &acks{
-		p: p, cancel: cancel, inbox: p.nc.NewInbox() + ".", plain: []byte(`{"stream":` + strconv.Quote(p.o.Stream) + `, "seq":`),
+		p: p, cancel: cancel, inbox: p.nc.NewInbox() + ".",
 		slots: make([]slot, p.o.InFlight), first: last + 1, next: last + 1, changed: make(chan struct{}, 1),
 	}
 	var err error
@@ -168,8 +168,8 @@ type publishAnswer struct {
 
 // read returns the sequence number that a message got.
 func (a *acks) read(m *nats.Msg) (uint64, error) {
-	if digits, ok := bytes.CutPrefix(m.Data, a.plain); ok && len(digits) > 1 && digits[len(digits)-1] == '}' {
-		if n, err := strconv.ParseUint(string(digits[:len(digits)-1]), 10, 64); err == nil {
+	if a.plain != nil {
+		if n, ok := readPlain(m.Data, a.plain); ok {
 			return n, nil
 		}
 	}
@@ -187,7 +187,25 @@ func (a *acks) read(m *nats.Msg) (uint64, error) {
 	case answer.Duplicate:
 		return 0, fmt.Errorf("%w: it is a duplicate of %d", errOutOfStep, answer.Sequence)
 	}
+	const last = `"seq":`
+	if at := bytes.LastIndex(m.Data, []byte(last)) + len(last); at >= len(last) {
+		if n, ok := readPlain(m.Data, m.Data[:at]); ok && n == answer.Sequence {
+			a.plain = bytes.Clone(m.Data[:at])
+		}
+	}
 	return answer.Sequence, nil
+}
+
+// readPlain reads an answer that is a known text, the sequence number and a
+// closing brace. That is what nearly all are, and not worth a JSON decoder.
+func readPlain(data, begin []byte) (uint64, bool) {
+	digits, ok := bytes.CutPrefix(data, begin)
+	if !ok {
+		return 0, false
+	}
+	digits, ok = bytes.CutSuffix(digits, []byte("}"))
+	n, err := strconv.ParseUint(string(digits), 10, 64)
+	return n, ok && err == nil
 }
 
 // acknowledged frees the slots of all messages that were acknowledged up to the

@@ -45,19 +45,21 @@ func TestAcknowledgementsFreeSlotsInOrder(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled, "a fourth message waits")
 	}
 
-	a.reply(replies[1], `{"stream":"ORDERS", "seq":12}`)
+	a.reply(replies[1], `{"stream":"ORDERS","seq":12}`)
+	require.Equal(t, `{"stream":"ORDERS","seq":`, string(a.plain), "the usual form is known from now on")
 	require.Equal(t, 3, a.waiting(), "the first still waits")
 	require.Zero(t, a.p.Stats().Messages)
-	a.reply(replies[0], `{"stream":"ORDERS","domain":"x","seq":11}`)
+	a.reply(replies[0], `{"domain":"x", "seq": 11, "stream":"ORDERS"}`)
+	require.Equal(t, `{"stream":"ORDERS","seq":`, string(a.plain))
 	require.Equal(t, 1, a.waiting())
 	require.Equal(t, Stats{Messages: 2, Rows: 3, Sequence: 12}, a.p.Stats())
-	a.reply(replies[0], `{"stream":"ORDERS", "seq":11}`)
+	a.reply(replies[0], `{"stream":"ORDERS","seq":11}`)
 	require.Equal(t, 1, a.waiting(), "an answer that comes twice counts once")
 
 	reply, err := a.reserve(t.Context(), 5)
 	require.NoError(t, err)
-	a.reply(replies[2], `{"stream":"ORDERS", "seq":13}`)
-	a.reply(reply, `{"stream":"ORDERS", "seq":14}`)
+	a.reply(replies[2], `{"stream":"ORDERS","seq":13}`)
+	a.reply(reply, `{"stream":"ORDERS","seq":14}`)
 	acked, err := a.drain(time.Minute)
 	require.NoError(t, err)
 	require.True(t, acked)
@@ -69,16 +71,17 @@ func TestAnswersThatEndTheSession(t *testing.T) {
 		answer *nats.Msg
 		check  func(error) bool
 	}{
-		"another place": {&nats.Msg{Data: []byte(`{"stream":"ORDERS", "seq":12}`)}, is(errOutOfStep)},
-		"duplicate":     {&nats.Msg{Data: []byte(`{"stream":"ORDERS", "seq":11, "duplicate":true}`)}, is(errOutOfStep)},
+		"another place": {&nats.Msg{Data: []byte(`{"stream":"ORDERS","seq":12}`)}, is(errOutOfStep)},
+		"duplicate":     {&nats.Msg{Data: []byte(`{"stream":"ORDERS","seq":11, "duplicate":true}`)}, is(errOutOfStep)},
 		"refused":       {&nats.Msg{Data: []byte(`{"error":{"code":400,"err_code":10071,"description":"wrong last sequence: 12"},"stream":"ORDERS","seq":0}`)}, wrongSequence},
 		"no stream":     {&nats.Msg{Header: nats.Header{"Status": {"503"}}}, is(jetstream.ErrNoStreamResponse)},
-		"nonsense":      {&nats.Msg{Data: []byte(`{"stream":"ORDERS", "seq":1`)}, is(jetstream.ErrInvalidJSAck)},
-		"number":        {&nats.Msg{Data: []byte(`{"stream":"ORDERS", "seq":-1}`)}, is(jetstream.ErrInvalidJSAck)},
+		"nonsense":      {&nats.Msg{Data: []byte(`{"stream":"ORDERS","seq":1`)}, is(jetstream.ErrInvalidJSAck)},
+		"number":        {&nats.Msg{Data: []byte(`{"stream":"ORDERS","seq":-1}`)}, is(jetstream.ErrInvalidJSAck)},
 		"nobody":        {&nats.Msg{Data: []byte(`{}`)}, is(jetstream.ErrInvalidJSAck)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a, ended := newTestAcks(t, Options{})
+			a.plain = []byte(`{"stream":"ORDERS","seq":`)
 			reply, err := a.reserve(t.Context(), 1)
 			require.NoError(t, err)
 			tc.answer.Subject = reply
@@ -90,7 +93,7 @@ func TestAnswersThatEndTheSession(t *testing.T) {
 			require.ErrorContains(t, err, "message 11 of stream ORDERS")
 			_, again := a.reserve(t.Context(), 1)
 			require.Equal(t, err, again, "nothing is sent any more")
-			a.reply(reply, `{"stream":"ORDERS", "seq":11}`)
+			a.reply(reply, `{"stream":"ORDERS","seq":11}`)
 			require.Zero(t, a.p.Stats().Messages, "nothing counts any more")
 		})
 	}

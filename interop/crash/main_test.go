@@ -82,7 +82,7 @@ func gatewayBinary(t *testing.T) string {
 			return
 		}
 		built.path = filepath.Join(built.dir, "gateway")
-		out, err := exec.Command("go", "build", "-o", built.path, "sluice/cmd/gateway").CombinedOutput()
+		out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", built.path, "sluice/cmd/gateway").CombinedOutput()
 		if err != nil {
 			built.err = fmt.Errorf("build the gateway: %w\n%s", err, out)
 		}

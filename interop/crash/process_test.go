@@ -110,6 +110,19 @@ func (p *process) kill() (rest []string) {
 	return p.died()
 }
 
+// killed kills a process that may have ended well before, which it tells.
+func (p *process) killed() (endedWell bool) {
+	p.t.Helper()
+	p.cmd.Process.Kill() //nolint:errcheck // it may have ended
+	for range p.lines {
+	}
+	<-p.ended
+	if p.err != nil {
+		p.died()
+	}
+	return p.err == nil
+}
+
 // died waits until the process is dead of SIGKILL.
 func (p *process) died() (rest []string) {
 	p.t.Helper()

@@ -139,6 +139,7 @@ func TestCrashWriter(t *testing.T) {
 	ackedOf(t, &acked, p.kill())
 
 	requireWhole(t, table)
+	requireHint(t, table)
 	changes := requireOps(t, table, acked)
 	require.Equal(t, changes, read(changes[len(changes)-1].Snapshot), "what the reader saw")
 	left := sweep(t, table)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"syscall"
 	"testing"
 
 	"sluice/interop/oracle"
@@ -29,7 +30,11 @@ func run(m *testing.M) int {
 	for k, v := range spent {
 		fmt.Println(k, v.n, v.t)
 	}
-	if err := java.Close(); err != nil && code == 0 {
+	err = java.Close()
+	var u syscall.Rusage
+	syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u)
+	fmt.Println("java cpu", u.Utime.Sec+u.Stime.Sec)
+	if err != nil && code == 0 {
 		fmt.Fprintln(os.Stderr, "oracle:", err)
 		return 1
 	}

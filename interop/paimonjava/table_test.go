@@ -152,7 +152,7 @@ func (f *table) javaStep(step map[string]any) {
 	f.Helper()
 	text, err := json.Marshal(step)
 	require.NoError(f, err)
-	f.java("step", f.dir, string(text))
+	f.java("step", f.dir, strings.ReplaceAll(string(text), "\x7f", `\u007f`)) // YAML has no DEL
 }
 
 // alter changes the schema as we do.
@@ -213,24 +213,26 @@ func (f *table) rows(w where, filter string) []string {
 		spec.Filter, err = snapshotreader.ParseFilter(filter, t.Schema())
 		require.NoError(f, err, filter)
 	}
-	return f.scan(t, snap, spec)
+	var out []string
+	f.scan(t, snap, spec, func(b *rowdata.Batch, i int) { out = append(out, string(rowdata.AppendJSONObject(nil, b, i))) })
+	slices.Sort(out)
+	return out
 }
 
-func (f *table) scan(t *paimon.Table, snap *paimon.Snapshot, spec snapshotreader.ScanSpec) []string {
+// scan calls fn for each row of a snapshot.
+func (f *table) scan(t *paimon.Table, snap *paimon.Snapshot, spec snapshotreader.ScanSpec, fn func(b *rowdata.Batch, i int)) {
 	f.Helper()
 	s, err := snapshotreader.Scan(f.Context(), t, snap, spec)
 	require.NoError(f, err)
 	defer s.Close()
-	var out []string
 	for {
 		b, err := s.Next(f.Context())
 		if errors.Is(err, io.EOF) {
-			slices.Sort(out)
-			return out
+			return
 		}
 		require.NoError(f, err)
 		for i := range b.Rows.N {
-			out = append(out, string(rowdata.AppendJSONObject(nil, &b.Rows.Batch, i)))
+			fn(&b.Rows.Batch, i)
 		}
 	}
 }

@@ -24,8 +24,8 @@ test: ## all tests (Go only, no network but modules)
 	$(GO) test ./...
 
 .PHONY: race
-race: ## all tests under the race detector
-	$(GO) test -race ./...
+race: ## all tests under the race detector, but for the long suites in interop/ and bench/
+	$(GO) test -race $$($(GO) list ./... | grep -vE '/(interop|bench)/')
 
 .PHONY: vet
 vet:

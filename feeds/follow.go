@@ -134,6 +134,11 @@ func (s *Subscription) wait(ctx context.Context, changed <-chan struct{}) error 
 		return ctx.Err()
 	case <-s.timer.C:
 	}
+	if s.commit != nil {
+		// Progress says that all before its cursor was taken. Who takes commits
+		// whole has not taken this one yet.
+		return nil
+	}
 	return s.progress(ctx)
 }
 
@@ -259,7 +264,10 @@ func (s *Subscription) beginCommit(f *Frame, shared bool, from int) {
 		s.read = f.Next
 		return
 	}
-	s.push(piece{frame: &Frame{Kind: FrameCommitBegin, At: at, Next: at, Commit: f.Commit, Schema: f.Schema, Continued: true}})
+	// The window may have lost the begin of a commit and still have all its rows:
+	// then the subscription stands at the boundary, and nothing is left out.
+	continued := from > 0 || !s.read.AtBoundary()
+	s.push(piece{frame: &Frame{Kind: FrameCommitBegin, At: at, Next: at, Commit: f.Commit, Schema: f.Schema, Continued: continued}})
 }
 
 // endCommit ends a commit whose end did not come.

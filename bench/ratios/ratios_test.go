@@ -87,8 +87,10 @@ func limit(t *testing.T, output string) string {
 func TestRatioOfALimit(t *testing.T) {
 	var out bytes.Buffer
 	results := filepath.Join(t.TempDir(), "results.json")
-	args := []string{"--divide", "1000", "--turns", "3", "--dir", t.TempDir(), "--json", results, "--limits",
-		limit(t, "BenchmarkPipelineIngestL0 \t 1\t 0.001000 rows/cpu-s\t 2.5 rows/s"), "ingest-none"}
+	args := []string{
+		"--divide", "1000", "--turns", "3", "--dir", t.TempDir(), "--json", results, "--limits",
+		limit(t, "BenchmarkPipelineIngestL0 \t 1\t 0.001000 rows/cpu-s\t 2.5 rows/s"), "ingest-none",
+	}
 	require.NoError(t, run(t.Context(), args, nil, &out))
 	require.Contains(t, out.String(), "ingest-none ratio ")
 	require.Contains(t, out.String(), "this checks the works and compares nothing")

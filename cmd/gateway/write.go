@@ -26,7 +26,6 @@ type writeFlags struct {
 	interval time.Duration
 	user     string
 	decimals string
-	source   string
 }
 
 func (a *app) writeCommand() *cobra.Command {

@@ -29,6 +29,11 @@ func play(side string) int {
 		fmt.Fprintln(os.Stderr, "unexpected arguments", args)
 		return 2
 	}
+	// As ours does that reads a table of the peer's: it must be there at the start.
+	if _, err := os.Stat(os.Getenv("COMPARE_TEST_LOG")); name == "a" && err != nil {
+		fmt.Fprintln(os.Stderr, "started before the peer's first run")
+		return 1
+	}
 	for run := range 4 {
 		var b [1]byte
 		if _, err := io.ReadFull(os.Stdin, b[:]); err != nil {

@@ -96,6 +96,9 @@ func run(ctx context.Context, args []string) error {
 	}
 	if len(all) > 0 {
 		printTable(os.Stdout, all)
+		if s.divide > 1 {
+			fmt.Printf("\nCounts were divided by %d: this checks the works and compares nothing.\n", s.divide)
+		}
 		if s.json != "" {
 			failed = append(failed, writeJSON(s.json, all))
 		}
@@ -111,17 +114,22 @@ func (s *settings) compare(ctx context.Context, name string) (_ *comparison, err
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, peer.end()) }()
-	ours, err := start(ctx, s.ours, append(slices.Clone(counts), "--paced", "--fsync="+strconv.FormatBool(s.fsync), name)...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, ours.end()) }()
+	var ours *side
+	defer func() {
+		if ours != nil {
+			err = errors.Join(err, ours.end())
+		}
+	}()
 	c := &comparison{Work: name}
 	for turn := range s.warmup + s.turns {
-		// The peer goes first: it may have to prepare a table that ours reads.
 		b, err := peer.next()
 		if err != nil {
 			return nil, fmt.Errorf("peer: %w", err)
+		}
+		if ours == nil { // now that the peer has prepared what ours may need
+			if ours, err = start(ctx, s.ours, append(slices.Clone(counts), "--paced", "--fsync="+strconv.FormatBool(s.fsync), name)...); err != nil {
+				return nil, err
+			}
 		}
 		a, err := ours.next()
 		if err != nil {

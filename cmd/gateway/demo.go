@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,6 +39,7 @@ const (
 	demoGRPC = "127.0.0.1:7070"
 	demoHTTP = "127.0.0.1:7071"
 	demoNATS = "127.0.0.1:4222"
+	anyAddr  = "127.0.0.1:0"
 )
 
 // demoRateMax bounds the rate: one batch a tick is held in memory.
@@ -148,7 +150,10 @@ func (r *demoRun) open(ctx context.Context) error {
 		return err
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	srv, err := server.New(ctx, demoConfig(r.f.dir, warehouse), quiet)
+	srv, err := server.New(ctx, demoConfig(r.f.dir, warehouse, freeAddr), quiet)
+	if errors.Is(err, syscall.EADDRINUSE) { // somebody took one since it was looked at
+		srv, err = server.New(ctx, demoConfig(r.f.dir, warehouse, func(string) string { return anyAddr }), quiet)
+	}
 	if err != nil {
 		return err
 	}
@@ -237,11 +242,11 @@ func (r *demoRun) rows(ctx context.Context) (next func() (*rowdata.Batch, error)
 	}, func() { _ = scan.Close() }, nil
 }
 
-func demoConfig(dir, warehouse string) *config.Config {
+func demoConfig(dir, warehouse string, addr func(wanted string) string) *config.Config {
 	c := &config.Config{
 		Warehouse: warehouse,
-		Listen:    config.Listen{GRPC: freeAddr(demoGRPC), HTTP: freeAddr(demoHTTP)},
-		NATS:      config.NATS{Embedded: config.EmbeddedNATS{Enabled: true, Listen: freeAddr(demoNATS), StoreDir: filepath.Join(dir, "jetstream")}},
+		Listen:    config.Listen{GRPC: addr(demoGRPC), HTTP: addr(demoHTTP)},
+		NATS:      config.NATS{Embedded: config.EmbeddedNATS{Enabled: true, Listen: addr(demoNATS), StoreDir: filepath.Join(dir, "jetstream")}},
 		Feeds:     []config.Feed{{Table: demo.Table, NATS: &config.FeedNATS{Stream: "ORDERS", EnsureStream: true}}},
 	}
 	c.SetDefaults()
@@ -252,7 +257,7 @@ func demoConfig(dir, warehouse string) *config.Config {
 func freeAddr(addr string) string {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
-		return "127.0.0.1:0"
+		return anyAddr
 	}
 	_ = l.Close()
 	return addr

@@ -38,7 +38,8 @@ func (a *app) writeCommand() *cobra.Command {
 JSON lines are {"kind":"+U","row":{…}} or a bare object, which is an upsert;
 {"commit":true} ends a commit. Everything is committed at the end of the input.
 With --user and a file the position is stored with each commit: running the same
-command again after a failure goes on after the last committed line.`
+command again after a failure goes on after the last committed line. A file is
+known by its full path: give one with new content another name.`
 	fl := cmd.Flags()
 	fl.StringVar(&f.format, "format", "jsonl", "jsonl, csv or debezium-json")
 	fl.IntVar(&f.rows, "commit-rows", 0, "commit after so many rows (default: at commit marks and at the end)")

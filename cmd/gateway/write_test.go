@@ -156,3 +156,29 @@ func TestRowsCommittedEarlyHaveTheirPosition(t *testing.T) {
 	require.EqualValues(t, 3, rows)
 	require.NoError(t, w.Close(t.Context()))
 }
+
+// What Debezium captured of a PostgreSQL, its envelope around each message included.
+func TestWriteOfARealCapture(t *testing.T) {
+	dir := t.TempDir()
+	ok(t, "", "table", "create", "db.t", "-w", dir, "--column", "id BIGINT NOT NULL", "--column", "customer STRING", "--column", "amount DECIMAL(12, 2)", "--column", "qty INT", "--column", "note STRING",
+		"--pk", "id", "--set", "bucket=1", "--set", "changelog-producer=input")
+	w := writeJSONOf(t, "", "write", "db.t", "-w", dir, "--format", "debezium-json", "--user", "cdc", "../../ingest/testdata/replica-identity-full.jsonl")
+	require.EqualValues(t, 10, w.Rows)
+	require.Equal(t, []string{
+		`{"id":1,"customer":"ann","amount":"11.50","qty":1,"note":"` + strings.Repeat("long ", 10) + `"}`,
+		`{"id":33,"customer":"cid","amount":"0.00","qty":null,"note":null}`,
+	}, lines(ok(t, "", "read", "db.t", "-w", dir, "--json")))
+	kinds := map[string][]string{} // by key: in the order of the capture
+	for _, c := range changeLinesOf(t, ok(t, "", "changes", "db.t", "-w", dir, "--json")) {
+		id, _, _ := strings.Cut(string(c.Row), ",")
+		kinds[id] = append(kinds[id], c.Kind)
+	}
+	require.Equal(t, map[string][]string{
+		`{"id":1`: {"+I", "-U", "+U"}, `{"id":2`: {"+I", "-U", "+U", "-D"}, `{"id":3`: {"+I", "-D"}, `{"id":33`: {"+I"},
+	}, kinds)
+	// One whose updates lack a value names file, line, column and what to do.
+	r := gw(t, "", "write", "db.t", "-w", dir, "--format", "debezium-json", "../../ingest/testdata/replica-identity-default.jsonl")
+	require.Equal(t, exitFailed, r.code)
+	require.Contains(t, r.err, "replica-identity-default.jsonl: line 7, column note")
+	require.Contains(t, r.err, "REPLICA IDENTITY FULL")
+}

@@ -47,6 +47,13 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	}
 	if port == 0 {
 		port = natsserver.RANDOM_PORT
+	} else {
+		// The server itself only fails to get ready, and after a long while.
+		l, err := net.Listen("tcp", o.Addr)
+		if err != nil {
+			return nil, fmt.Errorf("NATS server: %w", err)
+		}
+		_ = l.Close()
 	}
 	s, err := natsserver.NewServer(&natsserver.Options{
 		Host: host, Port: port, JetStream: true, StoreDir: o.StoreDir, SyncAlways: o.SyncEvery,

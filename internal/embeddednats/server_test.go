@@ -1,6 +1,8 @@
 package embeddednats
 
 import (
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/nats-io/nats.go"
@@ -42,6 +44,8 @@ func TestATakenPortIsAnError(t *testing.T) {
 	s, err := Start(t.Context(), Options{Addr: "127.0.0.1:0", StoreDir: t.TempDir()})
 	require.NoError(t, err)
 	defer s.Close()
+	_, err = Start(t.Context(), Options{Addr: strings.TrimPrefix(s.URL(), "nats://"), StoreDir: t.TempDir()})
+	require.ErrorIs(t, err, syscall.EADDRINUSE)
 	_, err = Start(t.Context(), Options{Addr: "localhost", StoreDir: t.TempDir()})
 	require.ErrorContains(t, err, "localhost")
 }

@@ -52,7 +52,7 @@ func TestCrashDemo(t *testing.T) {
 		}
 	}
 	args := []string{"demo", "--dir", dir, "--rate", "400", "--json"}
-	for range kills(t, 3) {
+	for range kills(t, 12) / 4 {
 		p := start(t, nil, gatewayBinary(t), args...)
 		show([]string{p.line("{")})
 		pause(r, 500*time.Millisecond)

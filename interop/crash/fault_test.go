@@ -77,9 +77,9 @@ func faultOnce(t *testing.T, n int, rule func(int, func()) faultstore.Rule) (fir
 	dir := t.TempDir()
 	table := createTable(t, dir)
 	var acked [sources]int64
-	require.NoError(t, writeSome(t.Context(), table.Store, dir, &acked, 3))
+	require.NoError(t, writeSome(t.Context(), table.Store, dir, &acked, 2))
 	faulty := faultstore.New(table.Store, rule(n, func() { rival(t, table) }))
-	failure = writeSome(t.Context(), faulty, dir, &acked, 3)
+	failure = writeSome(t.Context(), faulty, dir, &acked, 2)
 	fired = len(faulty.Calls()) >= n
 	what := "no call"
 	if fired {
@@ -87,7 +87,7 @@ func faultOnce(t *testing.T, n int, rule func(int, func()) faultstore.Rule) (fir
 	}
 	requireWhole(t, table)
 	before := acked
-	require.NoError(t, writeSome(t.Context(), table.Store, dir, &acked, 2), "after %s went wrong", what)
+	require.NoError(t, writeSome(t.Context(), table.Store, dir, &acked, 1), "after %s went wrong", what)
 	for s := range sources {
 		require.Greater(t, acked[s], before[s], what)
 	}

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"sluice/interop/subscriber"
 	"sluice/objstore/local"
 	"sluice/paimon"
+	"sluice/paimon/maintenance"
 	"sluice/tablewriter"
 )
 
@@ -123,23 +125,38 @@ type follower struct {
 	mu      sync.Mutex
 	changes []subscriber.Change
 	breaks  int
+	acks    int
 }
 
-// followers are subscribers over each transport, all from the earliest change.
-func followers(g *gateway) []*follower {
-	var out []*follower
-	for _, tr := range []subscriber.Transport{
+func (g *gateway) transports() []subscriber.Transport {
+	return []subscriber.Transport{
 		subscriber.GRPC{Addr: g.grpc}, subscriber.GRPC{Addr: g.grpc, JSON: true}, subscriber.WebSocket{Addr: g.http}, subscriber.WebSocket{Addr: g.http, Proto: true},
-	} {
+	}
+}
+
+// consumers are subscribers over each transport that leave their position to the
+// gateway, all from the earliest change.
+func consumers(g *gateway) []*follower {
+	var out []*follower
+	for _, tr := range g.transports() {
+		f := &follower{name: tr.Name() + " consumer"}
+		f.run = func(ctx context.Context, got func(subscriber.Change), done func(int64) bool) error {
+			return f.consume(ctx, tr, got, done)
+		}
+		out = append(out, f)
+	}
+	return out
+}
+
+// followers are consumers, and subscribers that keep their position themselves.
+func followers(g *gateway) []*follower {
+	out := consumers(g)
+	for _, tr := range g.transports() {
 		f := &follower{name: tr.Name()}
 		f.run = func(ctx context.Context, got func(subscriber.Change), done func(int64) bool) error {
 			return f.resume(ctx, tr, got, done)
 		}
-		consumer := &follower{name: tr.Name() + " consumer"}
-		consumer.run = func(ctx context.Context, got func(subscriber.Change), done func(int64) bool) error {
-			return consumer.consume(ctx, tr, got, done)
-		}
-		out = append(out, f, consumer)
+		out = append(out, f)
 	}
 	auto := &follower{name: "client"}
 	auto.run = func(ctx context.Context, got func(subscriber.Change), done func(int64) bool) error {
@@ -223,6 +240,9 @@ func (f *follower) consume(ctx context.Context, tr subscriber.Transport, got fun
 				}
 				if err = s.Ack(ctx, e.Cursor); err == nil {
 					start = "" // from now on the gateway knows
+					f.mu.Lock()
+					f.acks++
+					f.mu.Unlock()
 				}
 			}
 		}
@@ -268,22 +288,15 @@ func (f *follower) client(ctx context.Context, addr string, got func(subscriber.
 	}
 }
 
-// TestCrashGateway kills a gateway under its subscribers while its table is
-// written. Each of them ends with each change once, in order.
-func TestCrashGateway(t *testing.T) {
-	t.Parallel()
-	r := chance(t)
-	dir := t.TempDir()
-	table := createTable(t, dir)
-	g := newGateway(t, r, dir, "")
-	g.start()
-	w := write(t, table)
-	fs := followers(g)
+// followAll runs followers. moved is signalled when one of them gets something; the
+// returned function tells them which snapshot is the last, and waits until they
+// have all got it.
+func followAll(t *testing.T, fs []*follower, moved chan struct{}) (finish func(last int64)) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+	t.Cleanup(cancel)
 	var ending sync.WaitGroup
 	var last lastSnapshot
-	moved := make(chan struct{}, 1)
 	errs := make([]error, len(fs))
 	for i, f := range fs {
 		ending.Go(func() {
@@ -298,6 +311,29 @@ func TestCrashGateway(t *testing.T) {
 			}, last.reached)
 		})
 	}
+	return func(id int64) {
+		t.Helper()
+		last.set(id)
+		waitFor(t, &ending, cancel)
+		for i, f := range fs {
+			require.NoError(t, errs[i], f.name)
+		}
+	}
+}
+
+// TestCrashGateway kills a gateway under its subscribers while its table is
+// written. Each of them ends with each change once, in order.
+func TestCrashGateway(t *testing.T) {
+	t.Parallel()
+	r := chance(t)
+	dir := t.TempDir()
+	table := createTable(t, dir)
+	g := newGateway(t, r, dir, "")
+	g.start()
+	w := write(t, table)
+	fs := followers(g)
+	moved := make(chan struct{}, 1)
+	finish := followAll(t, fs, moved)
 	for range kills(t, 6) {
 		await(t, moved) // somebody got something since the last kill
 		pause(r, 100*time.Millisecond)
@@ -312,31 +348,83 @@ func TestCrashGateway(t *testing.T) {
 		g.start()
 	}
 	w.end()
-	last.set(w.last)
 	kick(t, table) // a commit after the last one, so that nobody waits for what it has seen already
-	waitFor(t, &ending, cancel)
+	finish(w.last)
 	changes := requireOps(t, table, [sources]int64{})
-	for i, f := range fs {
-		require.NoError(t, errs[i], f.name)
-		n := len(changes)
-		for n > 0 && changes[n-1].Snapshot > w.last {
-			n--
-		}
-		requireSame(t, changes[:n], f.upTo(w.last), f.name)
+	want := upTo(changes, w.last)
+	for _, f := range fs {
+		requireSame(t, want, upTo(f.changes, w.last), f.name)
 		require.Positive(t, f.breaks, f.name)
 	}
 	requireWhole(t, table)
 	t.Logf("%d changes in %d snapshots to %d subscribers", len(changes), w.last, len(fs))
 }
 
-func (f *follower) upTo(snapshot int64) []subscriber.Change {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	n := len(f.changes)
-	for n > 0 && f.changes[n-1].Snapshot > snapshot {
+// TestCrashConsumers kills a gateway whose subscribers leave their positions to it,
+// while all snapshots expire that no consumer needs. None of them ever misses one.
+func TestCrashConsumers(t *testing.T) {
+	t.Parallel()
+	r := chance(t)
+	dir := t.TempDir()
+	table := createTable(t, dir)
+	g := newGateway(t, r, dir, "")
+	g.start()
+	w := write(t, table)
+	fs := consumers(g)
+	moved := make(chan struct{}, 1)
+	finish := followAll(t, fs, moved)
+	require.Eventually(t, func() bool { // from then on, the table knows what they need
+		return !slices.ContainsFunc(fs, func(f *follower) bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			return f.acks == 0
+		})
+	}, patience, 5*time.Millisecond)
+	expired := int64(0)
+	for range kills(t, 4) {
+		await(t, moved)
+		pause(r, 100*time.Millisecond)
+		expired += expire(t, table)
+		g.p.kill()
+		expired += expire(t, table)
+		for len(moved) > 0 {
+			<-moved
+		}
+		g.start()
+	}
+	w.end()
+	kick(t, table)
+	finish(w.last)
+	_, want := expected(t, table, [sources]int64{})
+	for _, f := range fs {
+		got, missing := byKey(f.changes), 0
+		for key, changes := range want {
+			n := len(got[key])
+			require.Equal(t, changes[:n], append([]string{}, got[key]...), "%s: %s", f.name, key)
+			missing += len(changes) - n
+		}
+		require.LessOrEqual(t, missing, 2, "%s: all but the one operation that came after the end", f.name)
+	}
+	requireWhole(t, table)
+	require.Positive(t, expired)
+	t.Logf("%d snapshots to %d consumers, %d of them expired", w.last, len(fs), expired)
+}
+
+// expire removes all snapshots but the newest that no consumer needs.
+func expire(t *testing.T, table *paimon.Table) int64 {
+	t.Helper()
+	e, err := maintenance.ExpireSnapshots(t.Context(), table, maintenance.ExpireOptions{RetainMin: 1, RetainMax: 1, TimeRetained: -1})
+	require.NoError(t, err)
+	return e.Count()
+}
+
+// upTo leaves out changes after a snapshot.
+func upTo(changes []subscriber.Change, snapshot int64) []subscriber.Change {
+	n := len(changes)
+	for n > 0 && changes[n-1].Snapshot > snapshot {
 		n--
 	}
-	return f.changes[:n]
+	return changes[:n]
 }
 
 // lastSnapshot is the snapshot that followers end after, once it is known.

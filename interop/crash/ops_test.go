@@ -99,7 +99,7 @@ func createTable(t *testing.T, dir string) *paimon.Table {
 		Schema: paimon.ColumnsSpec{
 			Fields: []string{"part STRING NOT NULL", "k BIGINT NOT NULL", "v BIGINT", "pad STRING"}, PK: []string{"part", "k"}, Partition: []string{"part"},
 		},
-		Options: map[string]string{"bucket": "2", "changelog-producer": "input", "manifest.merge-min-count": "5"},
+		Options: map[string]string{"bucket": "2", "changelog-producer": "input", "manifest.merge-min-count": "3"},
 	})
 	require.NoError(t, err)
 	return table
@@ -185,13 +185,27 @@ func keyOf(row string) string {
 // positions are not before what was acknowledged.
 func requireOps(t *testing.T, table *paimon.Table, acked [sources]int64) (changes []subscriber.Change) {
 	t.Helper()
+	state, want := expected(t, table, acked)
+	got := scan(t, table)
+	slices.Sort(state)
+	slices.Sort(got)
+	require.Equal(t, state, got, "rows of the table")
+	changes, err := tail(t.Context(), table)
+	require.NoError(t, err)
+	require.Equal(t, want, byKey(changes), "changes by key")
+	return changes
+}
+
+// expected returns what a table must hold by the positions of its sources: its
+// rows, and its changes by key.
+func expected(t *testing.T, table *paimon.Table, acked [sources]int64) (state []string, changes map[string][]string) {
+	t.Helper()
 	w, err := tablewriter.Open(t.Context(), table, tablewriter.Options{User: user})
 	require.NoError(t, err)
 	point, err := w.Restore(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, w.Close(t.Context()))
-	var state []string
-	want := map[string][]string{} // by key
+	changes = map[string][]string{}
 	for s := range sources {
 		n, err := next(&point, s)
 		require.NoError(t, err)
@@ -199,20 +213,17 @@ func requireOps(t *testing.T, table *paimon.Table, acked [sources]int64) (change
 		state = append(state, stateAt(s, n)...)
 		for op := range n {
 			for _, c := range changesOf(s, op) {
-				want[keyOf(c)] = append(want[keyOf(c)], c)
+				changes[keyOf(c)] = append(changes[keyOf(c)], c)
 			}
 		}
 	}
-	got := scan(t, table)
-	slices.Sort(state)
-	slices.Sort(got)
-	require.Equal(t, state, got, "rows of the table")
-	changes, err = tail(t.Context(), table)
-	require.NoError(t, err)
-	byKey := map[string][]string{}
+	return state, changes
+}
+
+func byKey(changes []subscriber.Change) map[string][]string {
+	out := map[string][]string{}
 	for _, c := range changes {
-		byKey[keyOf(c.Row)] = append(byKey[keyOf(c.Row)], c.Kind+" "+c.Row)
+		out[keyOf(c.Row)] = append(out[keyOf(c.Row)], c.Kind+" "+c.Row)
 	}
-	require.Equal(t, want, byKey, "changes by key")
-	return changes
+	return out
 }

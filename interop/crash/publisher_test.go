@@ -58,10 +58,14 @@ func TestCrashPublisher(t *testing.T) {
 				g.p.kill()
 			}
 			pause(r, 50*time.Millisecond)
+			gatewayFirst := r.IntN(2) == 0 // it serves, and publishes once it can
+			if which != 1 && gatewayFirst {
+				g.start()
+			}
 			if which != 0 {
 				server = startNATS(t, addr, store)
 			}
-			if which != 1 {
+			if which != 1 && !gatewayFirst {
 				g.start()
 			}
 		}

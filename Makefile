@@ -7,9 +7,15 @@ TIME ?= 10s
 SEED ?= 0
 CASES ?= testdata/cases/changelog-cases.yaml
 TOOLS := $(CURDIR)/bin/tools
+# Packages with tests that need Java.
+INTEROP = $$(grep -rlE '^//go:build interop$$' --include='*_test.go' . | xargs -n1 dirname | sort -u)
 BUF_VERSION := v1.75.0
 GOFUMPT_VERSION := v0.9.2
 STATICCHECK_VERSION := v0.7.0
+GOVULNCHECK_VERSION := v1.9.0
+# All checks of staticcheck but for: use of what is deprecated, form of error texts, error as the last result, form of
+# comments on variables, what nothing uses.
+CHECKS := all,-SA1019,-ST1005,-ST1008,-ST1022,-U1000
 
 .PHONY: help
 help: ## print this list
@@ -25,7 +31,7 @@ test: ## all tests (Go only, no network but modules)
 
 .PHONY: race
 race: ## all tests under the race detector, but for the long suites in interop/ and bench/
-	$(GO) test -race $$($(GO) list ./... | grep -vE '/(interop|bench)/')
+	$(GO) test -race -timeout 20m $$($(GO) list ./... | grep -vE '/(interop|bench)/')
 
 .PHONY: vet
 vet:
@@ -35,8 +41,13 @@ vet:
 lint: vet $(TOOLS)/gofumpt $(TOOLS)/staticcheck ## vet, gofumpt, staticcheck, the wall of imports
 	@out=$$(git ls-files -co --exclude-standard '*.go' | grep -v '\.pb\.go$$' | grep -v '^bench/limits/' | xargs $(TOOLS)/gofumpt -l); \
 	  if [ -n "$$out" ]; then echo "not formatted (run make fmt):"; echo "$$out"; exit 1; fi
-	$(TOOLS)/staticcheck -checks 'SA*,-SA1019' ./...
+	$(TOOLS)/staticcheck -checks '$(CHECKS)' ./...
+	$(TOOLS)/staticcheck -checks '$(CHECKS)' -tags interop,engines ./interop/...
 	$(GO) test ./internal/lint
+
+.PHONY: vuln
+vuln: ## known vulnerabilities of the modules (needs https://vuln.go.dev)
+	$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) ./...
 
 .PHONY: fmt
 fmt: $(TOOLS)/gofumpt ## format all Go files
@@ -61,7 +72,8 @@ proto-check: $(TOOLS)/buf ## lint the protocol and refuse breaking changes again
 
 .PHONY: check-clean
 check-clean: generate ## fails if generated code is not what is committed
-	@git diff --exit-code --stat -- proto || (echo 'generated code differs: run make generate and commit'; exit 1)
+	@git diff --exit-code --stat -- proto && [ -z "$$(git ls-files -o --exclude-standard -- proto)" ] || \
+	  (echo 'generated code differs: run make generate and commit'; exit 1)
 
 .PHONY: golden
 golden: ## run data-driven tests and rewrite their expected output
@@ -69,9 +81,11 @@ golden: ## run data-driven tests and rewrite their expected output
 
 .PHONY: fuzz
 fuzz: ## each fuzz target in turn for TIME (10s)
-	@set -e; for p in $$($(GO) list ./...); do \
-	  for f in $$($(GO) test -list '^Fuzz' $$p | grep '^Fuzz' || true); do \
-	    echo "== $$p $$f"; $(GO) test $$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(TIME); done; done
+	GO=$(GO) .ci/fuzz $(TIME)
+
+.PHONY: fuzz-short
+fuzz-short: ## each fuzz target for 5 s, and no more than 4 minutes in all
+	GO=$(GO) .ci/fuzz 5s 240
 
 .PHONY: crash
 crash: ## kill -9 loops of writer, gateway and publisher; KILLS=200 SEED=n
@@ -83,7 +97,11 @@ cases: ## run a case file: make cases CASES=FILE…
 
 .PHONY: interop
 interop: ## Paimon Java verifies, reads, appends to and compacts our tables, and we theirs (needs Java 17 and Maven)
-	$(GO) test -count=1 -timeout 30m -tags interop ./interop/...
+	$(GO) test -count=1 -timeout 20m -tags interop $(INTEROP)
+
+.PHONY: interop-full
+interop-full: ## the same with more conditions, and reads after every step instead of some
+	SLUICE_INTEROP=full $(GO) test -count=1 -timeout 40m -tags interop $(INTEROP)
 
 .PHONY: interop-engines
 interop-engines: ## Flink, pypaimon and pypaimon-rust against our tables, and ours against theirs (needs Java, Maven, Python)

@@ -327,7 +327,7 @@ func (f *Feed) read(ctx context.Context, t *tail, src *Source) (*Batch, error) {
 		f.mu.Lock()
 		at := f.win.head
 		f.mu.Unlock()
-		fresh, err := f.open(ctx, Start{Mode: StartCursor, Cursor: at})
+		fresh, err := f.open(ctx, Start{Mode: StartCursor, Cursor: at}, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -344,9 +344,11 @@ func (f *Feed) read(ctx context.Context, t *tail, src *Source) (*Batch, error) {
 	return b, err
 }
 
-func (f *Feed) open(ctx context.Context, s Start) (Source, error) {
+// open opens a source whose batches are the share-th part of what the options
+// allow.
+func (f *Feed) open(ctx context.Context, s Start, share int) (Source, error) {
 	f.c.opens.Add(1)
-	return f.table.Open(ctx, s, SourceOptions{BatchRows: f.opts.BatchRows, BatchBytes: f.opts.BatchBytes})
+	return f.table.Open(ctx, s, SourceOptions{BatchRows: max(1, f.opts.BatchRows/share), BatchBytes: max(1, f.opts.BatchBytes/share)})
 }
 
 // startLinger ends the tail after a while without subscriptions. The caller

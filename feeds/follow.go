@@ -27,7 +27,9 @@ func (f *Feed) join(s *Subscription, opened bool) (becomeTail bool) {
 	switch {
 	case !opened && !(in && f.win.cursor(seq, skip) == c):
 	case in:
-		f.attach(s, seq, skip+more, false)
+		if f.serves(s, seq, skip+more) {
+			f.attach(s, seq, skip+more, false)
+		}
 	case after && c.Phase == Changes:
 		if f.win.head.Phase == Image || c.Snapshot-f.win.head.Snapshot > int64(f.opts.JumpSnapshots) {
 			return true
@@ -93,7 +95,7 @@ func (s *Subscription) take(ctx context.Context, block bool) (ok bool, err error
 	case !s.attached:
 		f.mu.Unlock()
 		return s.takeOwn(ctx)
-	case s.seq < f.win.first() || s.seq >= f.win.next && f.tail == nil && (s.ahead || f.problem == nil):
+	case s.seq < f.win.first() || !f.serves(s, s.seq, s.skip) || s.seq >= f.win.next && f.tail == nil && (s.ahead || f.problem == nil):
 		f.detach(s)
 		s.read = s.pos
 		f.c.demoted.Add(1)
@@ -233,7 +235,7 @@ func (s *Subscription) accept(f *Frame, shared bool) {
 func (s *Subscription) pass(next Cursor) {
 	next.Skip = uint32(s.skip)
 	s.read = next
-	s.setPos(next)
+	s.pos = next
 }
 
 // inside tells whether the rows of a commit have been begun.

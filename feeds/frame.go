@@ -41,7 +41,7 @@ type Frame struct {
 	Schema    *Schema          // subscribed, schema change, commit begin, rows: all columns of the table
 	Partition string           // rows
 	Bucket    int32            // rows
-	Rows      *rowdata.Changes // rows
+	Rows      *rowdata.Changes // rows; nil once only their bytes are kept, which is never so for a view without an encoder
 	Counts    Counts           // rows: of the frame; commit end: since the commit's begin
 
 	Continued      bool          // commit begin: rows came before which are left out
@@ -54,6 +54,8 @@ type Frame struct {
 	seq    uint64 // place in the window's stream
 	before uint64 // decoded bytes of the frames before it in the window's stream
 
+	rows int // number of rows
+
 	mu   sync.Mutex
 	size int         // bytes held, encodings included; guarded by the feed's lock
 	encs []*encoding // one a view; guarded by mu
@@ -63,12 +65,10 @@ type Frame struct {
 const frameOverhead = 320
 
 // n returns the number of rows.
-func (f *Frame) n() int {
-	if f.Rows == nil {
-		return 0
-	}
-	return f.Rows.N
-}
+func (f *Frame) n() int { return f.rows }
+
+// rowBytes is what the rows of a frame take.
+func rowBytes(c *rowdata.Changes) int { return c.MemSize() + len(c.Kinds) }
 
 // framesOf turns a batch into frames and appends them to dst. counts has the rows
 // of the batch's commit so far, and is brought up to date.
@@ -89,9 +89,9 @@ func framesOf(dst []*Frame, b *Batch, counts *Counts) []*Frame {
 		if b.Last {
 			end = b.At.After(b.Rows.N)
 		}
-		f := &Frame{Kind: FrameRows, At: b.At, Next: end, Commit: b.Commit, Schema: b.Schema, Partition: b.Partition, Bucket: b.Bucket, Rows: &b.Rows}
+		f := &Frame{Kind: FrameRows, At: b.At, Next: end, Commit: b.Commit, Schema: b.Schema, Partition: b.Partition, Bucket: b.Bucket, Rows: &b.Rows, rows: b.Rows.N}
 		f.Counts = countKinds(&b.Rows, 0, b.Rows.N)
-		f.size = frameOverhead + b.Rows.MemSize() + len(b.Rows.Kinds)
+		f.size = frameOverhead + rowBytes(&b.Rows)
 		for k, n := range f.Counts {
 			counts[k] += n
 		}

@@ -8,8 +8,8 @@ import (
 // Options configures a [Hub]. The zero value is usable.
 type Options struct {
 	WindowBytes      int           // most bytes in the window of a feed, decoded rows and encodings; default 64 MiB
-	BatchRows        int           // most rows decoded at a time; default 4096
-	BatchBytes       int           // about the most bytes decoded at a time; default 1 MiB
+	BatchRows        int           // most rows decoded at a time, a quarter of it behind the window; default 4096
+	BatchBytes       int           // about the most bytes decoded at a time, a quarter of it behind the window; default 1 MiB
 	SubscriptionsMax int           // most subscriptions of a feed; default 100,000
 	ReadersMax       int           // most sources of a feed that are open for subscriptions behind the window; default 256
 	ViewsMax         int           // most different views of a feed at a time; default 64

@@ -41,7 +41,8 @@ func (s *Subscription) next(ctx context.Context, block bool) (Delivery, bool, er
 
 // NextBatch appends deliveries to dst that together keep the view's limits of
 // rows and bytes, for transports that put many into one message. It blocks until
-// there is one, and then only as long as the request's linger.
+// there is one, and then only as long as the request's linger. Of a view that is
+// transient, it is always one delivery.
 func (s *Subscription) NextBatch(ctx context.Context, dst []Delivery) ([]Delivery, error) {
 	s.resume()
 	defer s.pause()
@@ -59,7 +60,7 @@ func (s *Subscription) NextBatch(ctx context.Context, dst []Delivery) ([]Deliver
 		d := s.deliver()
 		dst = append(dst, d)
 		rows, bytes = rows+d.Rows(), bytes+len(d.Bytes)
-		if rows >= s.view.key.maxRows || bytes >= s.view.key.maxByt || d.Frame.Kind >= FrameComplete {
+		if rows >= s.view.key.maxRows || bytes >= s.view.key.maxByt || d.Frame.Kind >= FrameComplete || s.view.key.transient {
 			return dst, nil
 		}
 		ok, err := s.fill(ctx, false)
@@ -124,15 +125,16 @@ func (s *Subscription) fill(ctx context.Context, block bool) (ok bool, err error
 
 // encode makes the parts of the next frame that is ready.
 func (s *Subscription) encode() error {
+	if s.view.key.transient {
+		return s.encodeFirst()
+	}
 	p := s.ready[0]
 	s.ready[0] = piece{} // the array may live on
 	s.ready = s.ready[1:]
 	if p.shared {
 		e, made := s.view.of(p.frame)
 		if made {
-			s.feed.mu.Lock()
-			s.feed.win.grow(p.frame, e.bytes)
-			s.feed.mu.Unlock()
+			s.feed.encoded(p.frame, e)
 		}
 		if e.err != nil {
 			return e.err
@@ -147,6 +149,24 @@ func (s *Subscription) encode() error {
 	s.feed.c.privateEncodings.Add(1)
 	s.part, s.parts = p, e.chunks
 	return e.err
+}
+
+// encodeFirst makes the next part alone, in the subscription's buffer. The rest of
+// its frame stays ready.
+func (s *Subscription) encodeFirst() error {
+	p := s.ready[0]
+	c, err := s.view.encodeFirst(p.frame, p.from, p.to, &s.room)
+	if err != nil {
+		return err
+	}
+	s.one[0] = c
+	s.part, s.parts = p, s.one[:]
+	if s.ready[0].from = c.to; c.to >= p.to {
+		s.ready[0] = piece{} // the array may live on
+		s.ready = s.ready[1:]
+	}
+	s.feed.c.privateEncodings.Add(1)
+	return nil
 }
 
 // deliver gives out the next part, and notes what that means.
@@ -170,7 +190,7 @@ func (s *Subscription) deliver() Delivery {
 	case FrameCommitEnd:
 		s.commit = nil
 	}
-	s.setPos(d.Next())
+	s.pos = d.Next()
 	c := &s.feed.c
 	c.deliveries.Add(1)
 	c.delivered.Add(int64(p.to - p.from))
@@ -212,7 +232,7 @@ func (s *Subscription) pause() {
 			s.read = s.pos
 		}
 	}
-	s.busy = false
+	s.busy, s.seen = false, s.pos
 	if s.own != nil {
 		f.used++
 		s.used = f.used

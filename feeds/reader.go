@@ -18,7 +18,7 @@ func (s *Subscription) takeOwn(ctx context.Context) (bool, error) {
 		s.accept(frame, false)
 		return true, nil
 	}
-	s.setPos(s.read)
+	s.pos = s.read
 	if err := s.settle(ctx); err != nil {
 		return false, err
 	}
@@ -46,14 +46,24 @@ func (s *Subscription) takeOwn(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+// readerShare divides the batches of sources behind the window: there may be many,
+// and each holds up to two batches.
+const readerShare = 4
+
 // openOwn opens a source for the subscription alone, at a start, and moves the
-// position there.
+// position there. If there is no tail, the source will become it.
 func (s *Subscription) openOwn(ctx context.Context, start Start) error {
 	f := s.feed
 	if err := f.reserveReader(ctx, s); err != nil {
 		return err
 	}
-	src, err := f.open(ctx, start)
+	f.mu.Lock()
+	share := 1
+	if f.tail != nil {
+		share = readerShare
+	}
+	f.mu.Unlock()
+	src, err := f.open(ctx, start, share)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err != nil {
@@ -63,7 +73,7 @@ func (s *Subscription) openOwn(ctx context.Context, start Start) error {
 	}
 	s.own, s.queue, s.ownCounts = src, nil, Counts{}
 	f.owners[s] = struct{}{}
-	s.setPos(src.Cursor())
+	s.pos = src.Cursor()
 	return nil
 }
 

@@ -2,7 +2,6 @@ package feeds
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 )
 
@@ -26,6 +25,8 @@ type Subscription struct {
 	seq      uint64 // place of the next frame
 	used     uint64 // when the own source was last used, by the feed's count
 
+	seen Cursor // pos after the last call that has ended; guarded by the feed's lock
+
 	// What has been delivered.
 	pos      Cursor // the next row that has not been
 	commit   *Commit
@@ -44,9 +45,11 @@ type Subscription struct {
 	part  piece    // the frame that is being delivered
 	parts []chunk  // what is left of it
 
+	one  [1]chunk // parts, and room its bytes, of a view that is transient
+	room []byte
+
 	ownCounts Counts
 	timer     *time.Timer
-	cursor    atomic.Pointer[Cursor] // copy of pos for other goroutines
 }
 
 // piece is a frame on its way to the transport.
@@ -123,7 +126,7 @@ func (f *Feed) enter(s *Subscription) error {
 func (s *Subscription) begin(ctx context.Context, start Start) error {
 	f := s.feed
 	if start.Mode == StartCursor {
-		s.setPos(start.Cursor)
+		s.pos = start.Cursor
 		f.mu.Lock()
 		f.join(s, false)
 		f.mu.Unlock()
@@ -200,16 +203,16 @@ func (s *Subscription) setView(schema *Schema) error {
 	return nil
 }
 
-// Cursor returns the position: the next row that has not been delivered.
-func (s *Subscription) Cursor() Cursor { return *s.cursor.Load() }
+// Cursor returns the position: the next row that has not been delivered by a call
+// that has returned.
+func (s *Subscription) Cursor() Cursor {
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	return s.seen
+}
 
 // Feed returns the feed.
 func (s *Subscription) Feed() *Feed { return s.feed }
-
-func (s *Subscription) setPos(c Cursor) {
-	s.pos = c
-	s.cursor.Store(&c)
-}
 
 // Ack stores c as the position of the named consumer. When it returns, c is
 // durable, or a later position was. It returns a [*RequestError] if the

@@ -24,6 +24,10 @@ type View struct {
 	// MaxBytes is the most bytes of a delivery, unless one row is larger; 0:
 	// DefaultMaxBytes.
 	MaxBytes int
+	// Transient: the transport is done with the bytes of a delivery when it asks
+	// for the next one. They are made in one buffer of the subscription, neither
+	// shared nor kept in the window, which suits a format with a single subscriber.
+	Transient bool
 }
 
 // Sizes of deliveries, if a view leaves them open.
@@ -59,6 +63,7 @@ type viewKey struct {
 	enc             Encoder
 	columns         string
 	maxRows, maxByt int
+	transient       bool
 }
 
 // view is a [View] that is in use.
@@ -102,7 +107,7 @@ func (v View) normalize() (View, error) {
 
 // key resolves the columns by the schema that the subscription begins with.
 func (v View) resolve(s *Schema) (viewKey, []int, error) {
-	key := viewKey{enc: v.Encoder, maxRows: v.MaxRows, maxByt: v.MaxBytes}
+	key := viewKey{enc: v.Encoder, maxRows: v.MaxRows, maxByt: v.MaxBytes, transient: v.Transient}
 	if len(v.Columns) == 0 {
 		return key, nil, nil
 	}
@@ -165,15 +170,14 @@ type encoding struct {
 	chunks []chunk
 	bytes  int
 	err    error
+	ready  bool // made without an error; guarded by the feed's lock
 }
 
-// encode makes the chunks of rows from..to of a frame.
-func (v *view) encode(f *Frame, from, to int) *encoding {
-	e := &encoding{view: v}
+// event returns a frame with the columns of the view.
+func (v *view) event(f *Frame) (*Event, error) {
 	p, err := v.project(f.Schema)
 	if err != nil {
-		e.err = err
-		return e
+		return nil, err
 	}
 	ev := &Event{Frame: f, Schema: p.schema}
 	if f.Rows != nil {
@@ -185,6 +189,17 @@ func (v *view) encode(f *Frame, from, to int) *encoding {
 			}
 		}
 	}
+	return ev, nil
+}
+
+// encode makes the chunks of rows from..to of a frame.
+func (v *view) encode(f *Frame, from, to int) *encoding {
+	e := &encoding{view: v}
+	ev, err := v.event(f)
+	if err != nil {
+		e.err = err
+		return e
+	}
 	room, _ := v.scratch.Get().(*[]byte)
 	if room == nil {
 		room = new([]byte)
@@ -194,13 +209,10 @@ func (v *view) encode(f *Frame, from, to int) *encoding {
 		e.add(ev, 0, 0, room)
 		return e
 	}
-	perRow := int(v.bytesPerRow.Load())
 	for at := from; at < to && e.err == nil; {
-		end := min(to, at+v.key.maxRows)
-		if perRow > 0 {
-			end = min(end, at+max(1, v.key.maxByt/perRow))
-		}
-		at = e.fit(ev, at, pairEnd(f.Rows, at, end, to), room)
+		end := e.fit(ev, at, v.end(f.Rows, at, to), room)
+		e.keep(ev, at, end, room)
+		at = end
 	}
 	if e.err == nil {
 		v.bytesPerRow.Store(int64(e.bytes/(to-from) + 1))
@@ -208,14 +220,42 @@ func (v *view) encode(f *Frame, from, to int) *encoding {
 	return e
 }
 
-// fit adds a chunk that begins with row from and ends at row to, or sooner if its
-// bytes are too many. It returns the end.
+// encodeFirst makes the first chunk of rows from..to of a frame, with its bytes in
+// room.
+func (v *view) encodeFirst(f *Frame, from, to int, room *[]byte) (chunk, error) {
+	ev, err := v.event(f)
+	if err != nil {
+		return chunk{}, err
+	}
+	e := encoding{view: v}
+	c := chunk{from: from, to: from}
+	if from >= to {
+		e.make(ev, from, to, room)
+	} else {
+		c.to = e.fit(ev, from, v.end(f.Rows, from, to), room)
+		c.counts = countKinds(f.Rows, from, c.to)
+		v.bytesPerRow.Store(int64(len(*room)/(c.to-from) + 1))
+	}
+	c.bytes = *room
+	return c, e.err
+}
+
+// end guesses the end of a chunk that begins with row from.
+func (v *view) end(c *rowdata.Changes, from, to int) int {
+	end := min(to, from+v.key.maxRows)
+	if perRow := int(v.bytesPerRow.Load()); perRow > 0 {
+		end = min(end, from+max(1, v.key.maxByt/perRow))
+	}
+	return pairEnd(c, from, end, to)
+}
+
+// fit puts the bytes of a chunk into room that begins with row from and ends at row
+// to, or sooner if its bytes are too many. It returns the end.
 func (e *encoding) fit(ev *Event, from, to int, room *[]byte) int {
 	for {
 		size := e.make(ev, from, to, room)
 		most := e.view.key.maxByt
 		if e.err != nil || size <= most || to-from == 1 {
-			e.keep(ev, from, to, room)
 			return to
 		}
 		// Too large: take as many rows as should fit.
@@ -257,7 +297,7 @@ func (e *encoding) keep(ev *Event, from, to int, room *[]byte) {
 	}
 	c := chunk{from: from, to: to}
 	if e.view.key.enc != nil {
-		c.bytes = append(make([]byte, 0, len(*room)), *room...)
+		c.bytes = append([]byte(nil), *room...) // as make and copy, but nothing is zeroed before
 	}
 	if ev.Rows != nil {
 		c.counts = countKinds(ev.Rows, from, to)

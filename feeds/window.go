@@ -40,11 +40,19 @@ func (w *window) append(f *Frame) {
 	w.evict()
 }
 
-// grow counts bytes that a frame takes from now on.
+// has tells whether a frame is in the window.
+func (w *window) has(f *Frame) bool {
+	return f.seq >= w.first() && f.seq < w.next && w.at(f.seq) == f
+}
+
+// replace puts a frame in the place of one that is in the window.
+func (w *window) replace(f, by *Frame) {
+	w.frames[f.seq-w.first()] = by
+	w.bytes += by.size - f.size
+}
+
+// grow counts bytes that a frame of the window takes from now on.
 func (w *window) grow(f *Frame, bytes int) {
-	if f.seq < w.first() || f.seq >= w.next || w.at(f.seq) != f {
-		return
-	}
 	f.size += bytes
 	w.bytes += bytes
 	w.evict()

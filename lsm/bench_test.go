@@ -50,7 +50,7 @@ type benchTable struct {
 func benchIngest(b *testing.B, table benchTable, input bool) {
 	n := 0
 	t := &Table{
-		Layout: datafile.Layout{Schema: table.typ, Key: []int{0}}, Function: merge.Deduplicate{}, Producer: producer.None{},
+		Layout: datafile.Layout{Schema: table.typ, Key: []int{0}}, Engine: merge.Engine{Keep: merge.Deduplicate{}}, Producer: producer.None{},
 		Data:      Files{Name: func() string { n++; return "data-" + strconv.Itoa(n) }},
 		Changelog: Files{Name: func() string { n++; return "changelog-" + strconv.Itoa(n) }},
 	}

@@ -138,7 +138,8 @@ func TestSortAndFoldModel(t *testing.T) {
 			from = to
 		}
 		require.Equal(t, want, seqs(true))
-		left := fold(entries, buf.chunks, o, exact, merge.Deduplicate{IgnoreDelete: ignore})
+		left, err := fold(entries, buf.chunks, o, exact, merge.Engine{Keep: merge.Deduplicate{IgnoreDelete: ignore}})
+		require.NoError(t, err)
 		require.Equal(t, folded, seqs(false))
 		require.Equal(t, len(folded), left)
 		if n > 0 {

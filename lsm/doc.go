@@ -15,6 +15,13 @@
 // disk, which changes nothing of what the flush will write, or, where that is
 // not allowed, is flushed early.
 //
+// [Levels] are the files of a bucket. A [Picker] decides which of their sorted runs
+// are compacted, [NewCompaction] how: what is merged with what, and which files only
+// change their level; both are pure. [Compaction.Run] then does it, streaming and in
+// bounded memory, wherever the caller wants it to run, and asks a changelog producer
+// what to store and to tell. [Writer.Detach] makes a run of what is buffered, so that
+// it can be merged above level 0 without becoming a file of level 0.
+//
 // There are no goroutines and no locks in this package: a pool and its writers
 // belong to one goroutine. Nothing here is durable for the table until a commit
 // names the files.

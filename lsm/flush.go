@@ -39,11 +39,14 @@ func (w *Writer) flush(ctx context.Context) error {
 // flushSorted flushes a buffer that is in memory as a whole.
 func (w *Writer) flushSorted(ctx context.Context, raw bool) error {
 	entries, exact := w.pool.sorter.sort(w.buf.chunks, w.order)
-	left := fold(entries, w.buf.chunks, w.order, exact, w.table.Function)
-	if raw && left == len(entries) && w.table.Data.Options.SameBytes(w.table.Changelog.Options) {
+	data, same, err := w.folded(entries, exact)
+	if err != nil {
+		return err
+	}
+	if raw && same && w.table.Data.Options.SameBytes(w.table.Changelog.Options) {
 		return w.writeBoth(ctx, w.sorted(entries, true))
 	}
-	if err := w.writeData(ctx, w.sorted(entries, false)); err != nil {
+	if err := w.writeData(ctx, data); err != nil {
 		return err
 	}
 	if !raw {
@@ -52,17 +55,34 @@ func (w *Writer) flushSorted(ctx context.Context, raw bool) error {
 	return w.writeChangelog(ctx, w.sorted(entries, true))
 }
 
+// folded feeds what folding leaves of the entries, and tells whether that is all
+// of them as they are.
+func (w *Writer) folded(entries []entry, exact bool) (f feed, same bool, err error) {
+	engine := w.table.Engine
+	switch {
+	case engine.Build != nil:
+		if lone(entries, w.buf.chunks, w.order, exact) {
+			return w.sorted(entries, true), true, nil
+		}
+		return w.built(entries, exact), false, nil
+	case engine.Keep != nil:
+		left, err := fold(entries, w.buf.chunks, w.order, exact, engine)
+		return w.sorted(entries, false), left == len(entries), err
+	}
+	return w.sorted(entries, true), true, nil
+}
+
 // flushMerged flushes a buffer of which runs were spilled: as one buffer, so
 // that spilling does not change what is folded.
 func (w *Writer) flushMerged(ctx context.Context, raw bool) error {
 	entries, _ := w.pool.sorter.sort(w.buf.chunks, w.order)
-	if err := w.writeData(ctx, w.merged(entries, w.table.Function)); err != nil {
+	if err := w.writeData(ctx, w.merged(entries, w.table.Engine)); err != nil {
 		return err
 	}
 	if !raw {
 		return nil
 	}
-	return w.writeChangelog(ctx, w.merged(entries, nil))
+	return w.writeChangelog(ctx, w.merged(entries, merge.Engine{}))
 }
 
 // rowWriter takes records in the order of a file.
@@ -111,9 +131,9 @@ func (w *Writer) gather(ctx context.Context, out rowWriter, stretches []merge.St
 }
 
 // merged feeds the merge of the spilled runs with what is in memory.
-func (w *Writer) merged(entries []entry, fn merge.Function) feed {
+func (w *Writer) merged(entries []entry, e merge.Engine) feed {
 	return func(ctx context.Context, out rowWriter) error {
-		it := w.merge(entries, fn, merge.Options{BatchRows: batchRows, BatchBytes: batchBytes})
+		it := w.merge(entries, e, merge.Options{BatchRows: batchRows, BatchBytes: batchBytes})
 		batch := w.pool.scratch(w.buf.typ)
 		for {
 			n, err := it.Next(batch)
@@ -132,7 +152,7 @@ func (w *Writer) merged(entries []entry, fn merge.Function) feed {
 
 // merge returns all records of the buffer in merge order: spilled runs, the
 // oldest first, and then what is in memory.
-func (w *Writer) merge(entries []entry, fn merge.Function, opts merge.Options) *merge.Iter {
+func (w *Writer) merge(entries []entry, e merge.Engine, opts merge.Options) *merge.Iter {
 	sources := make([]merge.Source, 0, len(w.runs)+1)
 	for _, r := range w.runs {
 		sources = append(sources, &runReader{codec: w.pool.codec, run: r})
@@ -141,13 +161,13 @@ func (w *Writer) merge(entries []entry, fn merge.Function, opts merge.Options) *
 		sources = append(sources, w.buf.run(entries))
 	}
 	o := w.order
-	return merge.NewIter(sources, o.key, o.order.Fields, o.order.Descending, fn, opts)
+	return merge.NewIter(sources, o.key, o.order.Fields, o.order.Descending, e, opts)
 }
 
 // spill moves what is in memory to a sorted run on local disk.
 func (w *Writer) spill() error {
 	if len(w.runs) >= w.pool.spill.FilesMax {
-		run, err := w.pool.spillRun(w.merge(nil, nil, merge.Options{BatchRows: spillBatchRows, BatchBytes: spillBatchBytes}), w.buf.typ)
+		run, err := w.pool.spillRun(w.merge(nil, merge.Engine{}, merge.Options{BatchRows: spillBatchRows, BatchBytes: spillBatchBytes}), w.buf.typ)
 		if err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func TestLargeRows(t *testing.T) {
 	written := 0
 	n := 0
 	table := &Table{
-		Layout: datafile.Layout{Schema: typ, Key: []int{0}}, Function: merge.Deduplicate{}, Producer: producer.None{},
+		Layout: datafile.Layout{Schema: typ, Key: []int{0}}, Engine: merge.Engine{Keep: merge.Deduplicate{}}, Producer: producer.None{},
 		Data: Files{Options: datafile.Options{Compression: "none"}, Name: func() string { n++; return fmt.Sprint("data-", n) }},
 	}
 	pool := NewPool(limit, SpillOptions{Dir: t.TempDir()})

@@ -62,6 +62,7 @@ func (s *Stats) add(files []manifest.DataFile) {
 type Pool struct {
 	limit   int64
 	used    int64 // by buffers
+	lent    int64 // of these, by buffers that are being compacted
 	free    []*rowdata.KeyValues
 	freeRes int64 // bytes that free chunks may hold
 	members []member
@@ -73,6 +74,7 @@ type Pool struct {
 	sorter sorter
 	copier copier
 	batch  *rowdata.KeyValues // scratch for sorted records on their way to a file
+	sizing sizing
 	stats  Stats
 }
 
@@ -93,6 +95,11 @@ func NewPool(limitBytes int64, spill SpillOptions) *Pool {
 
 // Used returns the bytes that buffers occupy.
 func (p *Pool) Used() int64 { return p.used }
+
+// Lent returns how many of these bytes belong to buffers that are being compacted
+// ([Writer.Detach]). They cannot make room: rows that do not fit beside them go over
+// the limit.
+func (p *Pool) Lent() int64 { return p.lent }
 
 // Limit returns the bytes that buffers may occupy.
 func (p *Pool) Limit() int64 { return p.limit }
@@ -138,6 +145,9 @@ func (p *Pool) reserve(ctx context.Context, bytes int64) error {
 			}
 		}
 		if largest == nil || largest.buffered() == 0 {
+			if p.lent > 0 {
+				return nil // over the limit, until the compactions that read it are done
+			}
 			return &TooLargeError{Bytes: bytes, Limit: p.limit}
 		}
 		if err := largest.shrink(ctx); err != nil {

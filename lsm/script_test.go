@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/lsm/aggregate"
 	"sluice/lsm/merge"
 	"sluice/paimon/datafile"
 	"sluice/paimon/manifest"
@@ -27,7 +28,7 @@ var rewrite = flag.Bool("rewrite", false, "write what the scripts in testdata pr
 // lines of input, a line ----, and the output wanted. The table has the columns
 // k INT (its key), f INT and v STRING.
 //
-//	table [append] [seq] [desc] [input] [ignore-delete] [buffer=BYTES] [disk=BYTES] [nospill] [changelog=FORMAT] [next=N]
+//	table [sum | partial | first-row] [append] [seq] [desc] [input] [ignore-delete] [buffer=BYTES] [disk=BYTES] [nospill] [changelog=FORMAT] [next=N]
 //	write    rows "KIND k f v", - is NULL
 //	shrink   lets the buffer give its memory back
 //	prepare  flushes and prints the files, with their rows
@@ -136,7 +137,9 @@ func (s *script) run(cmd, input []string) string {
 		return s.effects(before)
 	case "prepare":
 		inc, err := s.w.Prepare(ctx)
-		require.NoError(s.t, err)
+		if err != nil {
+			return "error: " + err.Error()
+		}
 		return s.show("", inc.NewFiles) + s.show("", inc.Changelog) + fmt.Sprintln("next", s.w.NextSequence())
 	}
 	require.FailNow(s.t, "unknown command", cmd[0])
@@ -161,7 +164,7 @@ func (s *script) newTable(options []string) {
 		return func() string { s.names++; return fmt.Sprintf("%s-%d", prefix, s.names) }
 	}
 	s.table = &Table{
-		Layout: datafile.Layout{Schema: scriptType, Key: []int{0}}, Producer: producer.None{}, Function: merge.Deduplicate{},
+		Layout: datafile.Layout{Schema: scriptType, Key: []int{0}}, Producer: producer.None{}, Engine: merge.Engine{Keep: merge.Deduplicate{}},
 		Data: Files{Name: name("data")}, Changelog: Files{Name: name("changelog")},
 	}
 	limit, spill, next, appends := int64(1<<20), SpillOptions{Dir: s.dir}, int64(0), false
@@ -177,8 +180,10 @@ func (s *script) newTable(options []string) {
 			s.table.Order.Descending = true
 		case "input":
 			s.table.Producer = producer.Input{}
+		case "sum", "partial", "first-row":
+			s.table.Engine = engines(s.t)[key]
 		case "ignore-delete":
-			s.table.Function = merge.Deduplicate{IgnoreDelete: true}
+			s.table.Engine.Keep = merge.Deduplicate{IgnoreDelete: true}
 		case "buffer":
 			limit = n
 		case "disk":
@@ -203,6 +208,23 @@ func (s *script) newTable(options []string) {
 		s.w = NewAppender(s.table, s.pool, create, next)
 	} else {
 		s.w = NewWriter(s.table, s.pool, create, next)
+	}
+}
+
+// engines are those of the options: sum adds f and keeps the last v, partial puts the
+// newest values together.
+func engines(t testing.TB) map[string]merge.Engine {
+	spec := func(function string, c int) *aggregate.Spec {
+		return &aggregate.Spec{Function: function, Type: scriptType.Fields[c].Type}
+	}
+	sum, err := merge.Aggregation{
+		Type: scriptType, Columns: []*aggregate.Spec{spec("primary-key", 0), spec("sum", 1), spec("last_value", 2)},
+	}.Engine()
+	require.NoError(t, err)
+	partial, err := merge.PartialUpdate{Type: scriptType, Columns: make([]*aggregate.Spec, 3), RemoveOnDelete: true}.Engine()
+	require.NoError(t, err)
+	return map[string]merge.Engine{
+		"sum": sum, "partial": partial, "first-row": {Name: "first-row", Keep: merge.FirstRow{}},
 	}
 }
 

@@ -143,22 +143,12 @@ func sortTie(tie []entry, chunks []*rowdata.KeyValues, o *ordering, exact bool) 
 	})
 }
 
-// fold marks the records that the function does not leave standing and returns
-// how many are left. The entries are in merge order; a lone record stays as it
-// is.
-func fold(entries []entry, chunks []*rowdata.KeyValues, o *ordering, exact bool, fn merge.Function) (left int) {
-	kind := func(e entry) rowdata.RowKind { return chunks[e.ref.chunk()].Kinds[e.ref.row()] }
-	same := func(x, y entry) bool {
-		if x.prefix != y.prefix || exact {
-			return x.prefix == y.prefix
-		}
-		return o.key.Compare(&chunks[x.ref.chunk()].Batch, int(x.ref.row()), &chunks[y.ref.chunk()].Batch, int(y.ref.row())) == 0
-	}
+// fold marks the records that the engine's function does not leave standing and
+// returns how many are left. The entries are in merge order; a lone record stays
+// as it is.
+func fold(entries []entry, chunks []*rowdata.KeyValues, o *ordering, exact bool, engine merge.Engine) (left int, err error) {
 	for from := 0; from < len(entries); {
-		to := from + 1
-		for to < len(entries) && entries[from].prefix == entries[to].prefix && same(entries[from], entries[to]) {
-			to++
-		}
+		to := keyEnd(entries, from, chunks, o, exact)
 		if to-from == 1 {
 			left++
 			from = to
@@ -167,8 +157,13 @@ func fold(entries []entry, chunks []*rowdata.KeyValues, o *ordering, exact bool,
 		stands := -1
 		for i := from; i < to; i++ {
 			entries[i].dropped = true
-			if fn.Takes(stands >= 0, kind(entries[i])) {
+			r := entries[i].ref
+			kind := chunks[r.chunk()].Kinds[r.row()]
+			switch engine.Keep.Verdict(stands >= 0, kind) {
+			case merge.Take:
 				stands = i
+			case merge.Refuse:
+				return 0, merge.AtKey(engine.Refusal(kind), &chunks[r.chunk()].Batch, o.key.Cols(), int(r.row()))
 			}
 		}
 		if stands >= 0 {
@@ -177,5 +172,18 @@ func fold(entries []entry, chunks []*rowdata.KeyValues, o *ordering, exact bool,
 		}
 		from = to
 	}
-	return left
+	return left, nil
+}
+
+// keyEnd returns one past the last entry of the key that entry from has.
+func keyEnd(entries []entry, from int, chunks []*rowdata.KeyValues, o *ordering, exact bool) int {
+	first, to := entries[from], from+1
+	for to < len(entries) && first.prefix == entries[to].prefix && (exact || sameKey(first.ref, entries[to].ref, chunks, o)) {
+		to++
+	}
+	return to
+}
+
+func sameKey(x, y ref, chunks []*rowdata.KeyValues, o *ordering) bool {
+	return o.key.Compare(&chunks[x.chunk()].Batch, int(x.row()), &chunks[y.chunk()].Batch, int(y.row())) == 0
 }

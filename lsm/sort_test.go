@@ -71,6 +71,8 @@ func TestSortLongKeys(t *testing.T) {
 				keys++
 			}
 		}
-		require.Equal(t, keys, fold(entries, buf.chunks, o, exact, merge.Deduplicate{}))
+		left, err := fold(entries, buf.chunks, o, exact, merge.Engine{Keep: merge.Deduplicate{}})
+		require.NoError(t, err)
+		require.Equal(t, keys, left)
 	}
 }

@@ -27,7 +27,7 @@ type Table struct {
 	Layout datafile.Layout // of data files
 	// The rest is for tables with a primary key.
 	Order     merge.Order
-	Function  merge.Function
+	Engine    merge.Engine
 	Producer  ChangelogProducer
 	Changelog Files
 	Data      Files

@@ -48,11 +48,19 @@ var (
 // Its text is what the original says wherever that text is documented.
 type ValidationError struct {
 	Option string // key of the option at fault, or ""
+	With   string // the other option of a pair that does not go together, or ""
 	Column string // name of the column at fault, or ""
 	Reason string // a whole sentence
 }
 
 func (e *ValidationError) Error() string {
+	if e.With != "" && !strings.Contains(e.Reason, e.With) {
+		return e.reason() + " (together with option " + e.With + ")"
+	}
+	return e.reason()
+}
+
+func (e *ValidationError) reason() string {
 	switch {
 	case e.Option != "" && !strings.Contains(e.Reason, e.Option):
 		return "option " + e.Option + ": " + e.Reason
@@ -75,6 +83,11 @@ func (e *OptionError) Error() string {
 
 func refuseOption(key, format string, args ...any) error {
 	return &ValidationError{Option: key, Reason: fmt.Sprintf(format, args...)}
+}
+
+// refusePair refuses an option because of another.
+func refusePair(key, with, format string, args ...any) error {
+	return &ValidationError{Option: key, With: with, Reason: fmt.Sprintf(format, args...)}
 }
 
 func refuseColumn(name, format string, args ...any) error {

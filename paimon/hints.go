@@ -21,6 +21,7 @@ const (
 	parseTries      = 10
 	parsePause      = 200 * time.Millisecond
 	earliestForward = 300 // ids that a lookup of the earliest walks while expiration runs
+	latestForward   = 16  // ids that a lookup of the latest walks before it lists the folder
 )
 
 // versions is a folder of numbered JSON files with hint files: snapshot/ or
@@ -72,20 +73,23 @@ func (v versions) hint(ctx context.Context, name string) (int64, error) {
 }
 
 // latest returns the largest number, or 0 (format section 3.4). The hint is
-// believed if no number follows it; it may be stale, or point beyond the newest,
-// in which case there is no version of the number that is returned.
+// believed if no number follows it, and so is one a few numbers behind, as it is
+// while others commit; it may be stale, or point beyond the newest, in which case
+// there is no version of the number that is returned.
 func (v versions) latest(ctx context.Context) (int64, error) {
 	n, err := v.hint(ctx, hintLatest)
 	if err != nil {
 		return 0, err
 	}
 	if n > 0 {
-		next, err := v.exists(ctx, n+1)
-		if err != nil {
-			return 0, err
-		}
-		if !next {
-			return n, nil
+		for end := n + latestForward; n < end; n++ {
+			next, err := v.exists(ctx, n+1)
+			if err != nil {
+				return 0, err
+			}
+			if !next {
+				return n, nil
+			}
 		}
 	}
 	return v.latestByListing(ctx)

@@ -77,9 +77,9 @@ func (f *entryFilter) keeps(e *manifest.Entry) bool {
 // slice is shared and not to be changed.
 func (t *Table) ManifestList(ctx context.Context, name string) ([]manifest.Meta, error) {
 	return readCached(ctx, t, name, manifest.DecodeList, func(metas []manifest.Meta) int64 {
-		size := int64(len(metas)) * int64(unsafe.Sizeof(manifest.Meta{}))
+		size := int64(cap(metas)) * int64(unsafe.Sizeof(manifest.Meta{}))
 		for i := range metas {
-			size += int64(len(metas[i].FileName)) + statsSize(&metas[i].PartitionStats)
+			size += recordOverhead + int64(len(metas[i].FileName)) + statsSize(&metas[i].PartitionStats)
 		}
 		return size
 	})
@@ -89,7 +89,7 @@ func (t *Table) ManifestList(ctx context.Context, name string) ([]manifest.Meta,
 // slice and what it points to are shared and not to be changed.
 func (t *Table) ReadManifest(ctx context.Context, name string) ([]manifest.Entry, error) {
 	return readCached(ctx, t, name, manifest.ReadEntries, func(entries []manifest.Entry) int64 {
-		size := int64(0)
+		size := int64(cap(entries)-len(entries)) * int64(unsafe.Sizeof(manifest.Entry{}))
 		for i := range entries {
 			size += entrySize(&entries[i])
 		}
@@ -100,10 +100,10 @@ func (t *Table) ReadManifest(ctx context.Context, name string) ([]manifest.Entry
 // readIndex returns the entries of an index manifest.
 func (t *Table) readIndex(ctx context.Context, name string) ([]manifest.IndexEntry, error) {
 	return readCached(ctx, t, name, manifest.DecodeIndex, func(entries []manifest.IndexEntry) int64 {
-		size := int64(0)
+		size := int64(cap(entries)) * int64(unsafe.Sizeof(manifest.IndexEntry{}))
 		for i := range entries {
 			e := &entries[i]
-			size += int64(unsafe.Sizeof(*e)) + int64(len(e.FileName)+len(e.Type)+len(e.Partition))
+			size += recordOverhead + int64(len(e.FileName)+len(e.Type)+len(e.Partition))
 			for j := range e.DVRanges {
 				size += int64(unsafe.Sizeof(manifest.DVRange{})) + int64(len(e.DVRanges[j].DataFile)) + 8
 			}
@@ -135,10 +135,15 @@ func statsSize(s *manifest.Stats) int64 {
 	return int64(len(s.Min) + len(s.Max) + 8*len(s.NullCounts))
 }
 
+// recordOverhead is about what a decoded record holds beside its struct and the
+// bytes of its fields: its numbers in the block of the file, which the fields
+// share, and the numbers that are pointers.
+const recordOverhead = 64
+
 // entrySize returns about how many bytes of memory an entry takes.
 func entrySize(e *manifest.Entry) int64 {
 	f := &e.File
-	size := int64(unsafe.Sizeof(*e)) + int64(len(e.Partition)+len(f.FileName)+len(f.MinKey)+len(f.MaxKey)+len(f.EmbeddedIndex)) +
+	size := int64(unsafe.Sizeof(*e)) + recordOverhead + int64(len(e.Partition)+len(f.FileName)+len(f.MinKey)+len(f.MaxKey)+len(f.EmbeddedIndex)) +
 		statsSize(&f.KeyStats) + statsSize(&f.ValueStats)
 	for _, list := range [][]string{f.ExtraFiles, f.ValueStatsCols, f.WriteCols} {
 		for _, s := range list {

@@ -3,6 +3,7 @@ package paimon
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -198,6 +199,38 @@ func TestEntrySizeCountsWhatAnEntryHolds(t *testing.T) {
 	e.File.ExternalPath = ptr("file:/x")
 	e.File.ValueStats.NullCounts = []int64{1}
 	require.Equal(t, small+100+16+50+7+8, entrySize(&e))
+}
+
+// What the cache thinks that it holds is about what it does hold, and not less.
+func TestManifestsAreCountedAsTheyAreHeld(t *testing.T) {
+	_, table := newTestTable(t, newClock(), kvSpec())
+	var entries []manifest.Entry
+	for i := range 20_000 {
+		e := entryOf(t, table, fmt.Sprintf("data-0c1e5f7a-93d1-4c2b-8d5e-5b1f0a3c7e11-%d.parquet", i), 0, 0)
+		e.File.FileSize, e.File.RowCount, e.File.MinSeq, e.File.MaxSeq = 1<<20+int64(i), 1000, int64(i)*1000, int64(i)*1000+999
+		e.File.KeyStats = manifest.Stats{Min: e.File.MinKey, Max: e.File.MaxKey, NullCounts: []int64{0}}
+		e.File.ValueStats = manifest.Stats{Min: make([]byte, 60), Max: make([]byte, 60), NullCounts: []int64{0, 1, 2, 3}}
+		entries = append(entries, e)
+	}
+	data, err := manifest.EncodeEntries(entries, manifest.Options{Compression: "zstd"})
+	require.NoError(t, err)
+	entries = nil
+	require.NoError(t, table.Store.Put(t.Context(), table.ManifestPath("m"), data))
+	live := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	before := live()
+	read, err := table.ReadManifest(t.Context(), "m")
+	require.NoError(t, err)
+	held := live() - before
+	require.Len(t, read, 20_000)
+	counted := table.cache.bytes
+	require.InDelta(t, 1, float64(held)/float64(counted), 0.2, "held %d, counted %d", held, counted)
+	runtime.KeepAlive(table)
 }
 
 func TestExternalPathsWin(t *testing.T) {

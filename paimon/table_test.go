@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"testing"
 	"time"
 
@@ -160,6 +161,39 @@ func TestLatestFollowsTheHintRules(t *testing.T) {
 			require.Equal(t, c.snapshots, ids)
 		})
 	}
+}
+
+// A reader beside a writer finds the hint a little behind most of the time, and
+// does not list the folder for that.
+func TestLatestWalksFromTheHint(t *testing.T) {
+	_, table := newTestTable(t, newClock(), kvSpec())
+	store := &listCounter{Store: table.Store}
+	table.Store = store
+	for id := range int64(2 + latestForward) {
+		putSnapshot(t, table, id+1, id+1)
+	}
+	for _, c := range []struct {
+		hint  int64
+		lists int
+	}{{2 + latestForward, 0}, {1 + latestForward, 0}, {3, 0}, {2, 1}} {
+		putHint(t, table, hintLatest, strconv.FormatInt(c.hint, 10))
+		store.lists = 0
+		id, err := table.LatestID(t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, 2+latestForward, id)
+		require.Equal(t, c.lists, store.lists, "hint %d", c.hint)
+	}
+}
+
+// listCounter counts the listings of folders.
+type listCounter struct {
+	objstore.Store
+	lists int
+}
+
+func (s *listCounter) ListDir(ctx context.Context, dir string) ([]objstore.Info, []string, error) {
+	s.lists++
+	return s.Store.ListDir(ctx, dir)
 }
 
 func TestEarliestFollowsTheHintRules(t *testing.T) {

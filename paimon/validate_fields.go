@@ -2,6 +2,7 @@ package paimon
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"sluice/paimon/rowdata"
@@ -63,7 +64,7 @@ func (s *Schema) checkSequenceField() error {
 		case s.Index(n) < 0:
 			return refuseOption(OptSequenceField, "Sequence field: '%s' can not be found in table schema.", n)
 		case s.Options.Has(fieldsPrefix + n + suffixAggregate):
-			return refuseOption(OptSequenceField, "Should not define aggregation on sequence field: '%s'.", n)
+			return refusePair(OptSequenceField, fieldsPrefix+n+suffixAggregate, "Should not define aggregation on sequence field: '%s'.", n)
 		case slices.Contains(names[:i], n):
 			return refuseOption(OptSequenceField, "Sequence field '%s' is defined repeatedly.", n)
 		}
@@ -72,7 +73,7 @@ func (s *Schema) checkSequenceField() error {
 	case len(names) == 0:
 		return nil
 	case s.MergeEngine() == FirstRow:
-		return refuseOption(OptSequenceField, "Do not support use sequence field on FIRST_ROW merge engine.")
+		return refusePair(OptSequenceField, OptMergeEngine, "Do not support use sequence field on FIRST_ROW merge engine.")
 	case s.CrossPartition():
 		return refuseOption(OptSequenceField, "You can not use sequence.field in cross partition update case (Primary key constraint '%s' not include all partition fields '%s').",
 			namesText(s.PrimaryKeys), namesText(s.PartitionKeys))
@@ -85,7 +86,7 @@ func (s *Schema) checkSequenceGroups() error {
 	if s.MergeEngine() != PartialUpdate {
 		return nil
 	}
-	groupOf := make(map[string]string) // protected column to group
+	groupOf := make(map[string]sequenceGroup) // protected column to group
 	for _, g := range s.Options.sequenceGroups() {
 		for _, n := range slices.Concat(g.by, g.columns) {
 			switch {
@@ -97,9 +98,9 @@ func (s *Schema) checkSequenceGroups() error {
 		}
 		for _, n := range g.columns {
 			if other, dup := groupOf[n]; dup {
-				return refuseOption(g.key, "Field %s is defined repeatedly by multiple groups: %s.", n, namesText([]string{other, strings.Join(g.by, ",")}))
+				return refusePair(g.key, other.key, "Field %s is defined repeatedly by multiple groups: %s.", n, namesText([]string{strings.Join(other.by, ","), strings.Join(g.by, ",")}))
 			}
-			groupOf[n] = strings.Join(g.by, ",")
+			groupOf[n] = g
 		}
 	}
 	return nil
@@ -200,6 +201,11 @@ func (s *Schema) checkAggregate(key, function string, f *rowdata.Field) error {
 			want = "VARBINARY"
 		}
 	}
+	if function == "merge_map_with_keytime" && want == "" {
+		if err := s.checkNestedFields(f.Name, "ts-field", t.Elem); err != nil {
+			return err
+		}
+	}
 	if want != "" {
 		return refuseOption(key, "Data type for %s column %s must be %s but was '%s'.", function, f.Name, want, t)
 	}
@@ -211,15 +217,40 @@ func (s *Schema) checkNestedAggregate(key, function string, f *rowdata.Field) er
 	if t.Root != rowdata.Array || t.Elem.Root != rowdata.Row {
 		return refuseOption(key, "Data type for %s column %s must be ARRAY<ROW> but was '%s'.", function, f.Name, t)
 	}
+	for _, option := range []string{"nested-key", "nested-sequence-field"} {
+		if err := s.checkNestedFields(f.Name, option, t.Elem); err != nil {
+			return err
+		}
+	}
 	nestedKey := fieldsPrefix + f.Name + ".nested-key"
 	keys := s.Options.List(nestedKey)
-	for _, k := range keys {
-		if indexField(t.Elem.Fields, k) < 0 {
-			return refuseOption(nestedKey, "Nested key %s is not a member of %s.", k, t.Elem)
+	if v, ok := s.ColumnOption(f.Name, "nested-sequence-field"); ok && v != "" && len(keys) == 0 {
+		return refusePair(fieldsPrefix+f.Name+".nested-sequence-field", nestedKey, "A nested sequence field of column %s needs a nested key.", f.Name)
+	}
+	if v, ok := s.ColumnOption(f.Name, "nested-key-null-strategy"); ok && !slices.Contains(nullKeyStrategies, strings.ToLower(v)) {
+		return &OptionError{Key: fieldsPrefix + f.Name + ".nested-key-null-strategy", Value: v, Want: strings.Join(nullKeyStrategies, ", ")}
+	}
+	if v, ok := s.ColumnOption(f.Name, "count-limit"); ok {
+		if n, err := strconv.ParseInt(strings.TrimSpace(v), 10, 32); err != nil || n < 0 {
+			return &OptionError{Key: fieldsPrefix + f.Name + ".count-limit", Value: v, Want: "a number of elements"}
 		}
 	}
 	if function == "nested_partial_update" && len(keys) == 0 {
-		return refuseOption(nestedKey, "Aggregate function nested_partial_update of column %s needs %s.", f.Name, nestedKey)
+		return refusePair(key, nestedKey, "Aggregate function nested_partial_update of column %s needs %s.", f.Name, nestedKey)
+	}
+	return nil
+}
+
+var nullKeyStrategies = []string{"merge", "ignore", "error"}
+
+// checkNestedFields: the fields that an option of a column names are members of its
+// rows.
+func (s *Schema) checkNestedFields(column, option string, row *rowdata.Type) error {
+	key := fieldsPrefix + column + "." + option
+	for _, k := range s.Options.List(key) {
+		if indexField(row.Fields, k) < 0 {
+			return refuseOption(key, "Field %s of %s is not a member of %s.", k, option, row)
+		}
 	}
 	return nil
 }

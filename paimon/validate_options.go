@@ -16,12 +16,12 @@ func (s *Schema) checkChangelogProducer() error {
 	case p != ProducerNone && !s.HasPrimaryKey():
 		return refuseOption(OptChangelogProducer, "Can not set changelog-producer on table without primary keys, please define primary keys.")
 	case derived && s.on(OptStreamingReadOverwrite):
-		return refuseOption(OptStreamingReadOverwrite, "Cannot set streaming-read-overwrite to true when changelog producer is full-compaction or lookup because it will read duplicated changes.")
+		return refusePair(OptStreamingReadOverwrite, OptChangelogProducer, "Cannot set streaming-read-overwrite to true when changelog producer is full-compaction or lookup because it will read duplicated changes.")
 	case s.on(OptStreamingReadOverwrite) && !s.HasPrimaryKey():
 		return refuseOption(OptStreamingReadOverwrite, "Doesn't support streaming read the changes from overwrite when the primary keys are not defined. "+
 			"Please use streaming-read-append-overwrite to enable the streaming read overwrite commit for append table.")
 	case p == ProducerLookup && s.Options.Has(OptFullCompactionDeltaCommits):
-		return refuseOption(OptFullCompactionDeltaCommits, "'full-compaction.delta-commits' is incompatible with 'changelog-producer'='lookup'")
+		return refusePair(OptFullCompactionDeltaCommits, OptChangelogProducer, "'full-compaction.delta-commits' is incompatible with 'changelog-producer'='lookup'")
 	}
 	return nil
 }
@@ -32,7 +32,7 @@ func (s *Schema) checkMergeEngine() error {
 	switch s.MergeEngine() {
 	case FirstRow:
 		if p := s.ChangelogProducer(); p != ProducerNone && p != ProducerLookup {
-			return refuseOption(OptMergeEngine, "Only support 'none' and 'lookup' changelog-producer on FIRST_ROW merge engine")
+			return refusePair(OptMergeEngine, OptChangelogProducer, "Only support 'none' and 'lookup' changelog-producer on FIRST_ROW merge engine")
 		}
 	case PartialUpdate:
 		return s.checkPartialUpdate()
@@ -40,8 +40,24 @@ func (s *Schema) checkMergeEngine() error {
 	return nil
 }
 
+// CheckRetracts refuses columns that ignore retracts in a table whose deletes remove
+// the record (semantics section 3.5). Such a table can be created, as the original
+// allows it, but not written.
+func (s *Schema) CheckRetracts() error {
+	if s.MergeEngine() != Aggregation || !s.on(OptAggregationRemoveOnDelete) {
+		return nil
+	}
+	for _, key := range sortedKeys(s.Options) {
+		_, suffix, ok := cutFieldsOption(key)
+		if ok && suffix == "ignore-retract" && s.on(key) {
+			return conflict(key, OptAggregationRemoveOnDelete)
+		}
+	}
+	return nil
+}
+
 func conflict(key, other string) error {
-	return refuseOption(key, "%s and %s have conflicting behavior so should not be enabled at the same time.", other, key)
+	return refusePair(key, other, "%s and %s have conflicting behavior so should not be enabled at the same time.", other, key)
 }
 
 func (s *Schema) checkPartialUpdate() error {
@@ -52,7 +68,7 @@ func (s *Schema) checkPartialUpdate() error {
 	case remove && ignore:
 		return conflict(OptPartialUpdateRemoveOnDelete, OptIgnoreDelete)
 	case remove && len(groups) > 0:
-		return conflict(OptPartialUpdateRemoveOnDelete, "sequence-group")
+		return conflict(OptPartialUpdateRemoveOnDelete, groups[0].key)
 	case len(onGroup) > 0 && ignore:
 		return conflict(OptPartialUpdateRemoveOnGroup, OptIgnoreDelete)
 	}
@@ -72,9 +88,9 @@ func (s *Schema) checkDeletionVectors() error {
 	}
 	switch {
 	case s.ChangelogProducer() == ProducerFullCompaction:
-		return refuseOption(OptDeletionVectorsEnabled, "Deletion vectors mode is only supported for NONE/INPUT/LOOKUP changelog producer now.")
+		return refusePair(OptDeletionVectorsEnabled, OptChangelogProducer, "Deletion vectors mode is only supported for NONE/INPUT/LOOKUP changelog producer now.")
 	case s.MergeEngine() == FirstRow && !s.on(OptPKClusteringOverride):
-		return refuseOption(OptDeletionVectorsEnabled, "First row merge engine does not need deletion vectors because there is no deletion of old data in this merge engine.")
+		return refusePair(OptDeletionVectorsEnabled, OptMergeEngine, "First row merge engine does not need deletion vectors because there is no deletion of old data in this merge engine.")
 	}
 	return nil
 }

@@ -1,25 +1,35 @@
-// Package producer decides which steps of a table's life make changelog.
-//
-// A producer is a pure decision over the facts of a step, a [merge.Plan]; it
-// opens nothing and keeps nothing. [None] makes no changelog: readers follow the
-// level-0 files themselves. [Input] has every record copied as it came when a
-// write buffer is flushed (semantics sections 4.1 and 4.2). The producers that
-// compute changes from the state before, lookup and full-compaction, work when
-// files are merged; they will be asked about those steps through the same
-// interface and are refused by name until they are built.
 package producer
 
 import (
-	"fmt"
+	"context"
 
 	"sluice/lsm/merge"
 )
 
-// Producer is a changelog producer.
+// Producer is a changelog producer. What it keeps between calls is memory to
+// reuse; that memory serves one goroutine.
 type Producer interface {
-	// Wants tells whether the step must write changelog.
+	// Wants tells whether the step must go through the producer. For a flush it
+	// means that every record is copied to the changelog as it came; for a
+	// compaction, that its groups go to Resolve instead of being folded by the
+	// engine alone.
 	Wants(p merge.Plan) bool
+	// Resolve decides for each key of a batch what is stored, what is told and
+	// what changes in the index. It resets out. Batches of one compaction come in
+	// key order.
+	Resolve(ctx context.Context, g *merge.Groups, out *merge.Result) error
+	// Upgrade says what must be done for a file that could change its level as it
+	// stands (semantics section 2.7).
+	Upgrade(u merge.Upgrade) merge.UpgradeAction
 }
+
+var (
+	_ Producer = None{}
+	_ Producer = Input{}
+	_ Producer = (*Lookup)(nil)
+	_ Producer = (*FirstRow)(nil)
+	_ Producer = (*FullCompaction)(nil)
+)
 
 // None makes no changelog.
 type None struct{}
@@ -27,37 +37,15 @@ type None struct{}
 // Wants implements [Producer].
 func (None) Wants(merge.Plan) bool { return false }
 
+// Resolve implements [Producer]. It is not called, since nothing is wanted.
+func (None) Resolve(context.Context, *merge.Groups, *merge.Result) error { return errNotWanted }
+
+// Upgrade implements [Producer].
+func (None) Upgrade(merge.Upgrade) merge.UpgradeAction { return merge.Move }
+
 // Input copies every record to the changelog when it is flushed: all kinds,
-// duplicates included, in the order of the buffer.
-type Input struct{}
+// duplicates included, in the order of the buffer. Compactions make none.
+type Input struct{ None }
 
 // Wants implements [Producer].
 func (Input) Wants(p merge.Plan) bool { return p.Flush }
-
-// UnsupportedError says that a changelog producer is not built yet.
-type UnsupportedError struct {
-	Producer string // as the option changelog-producer names it
-}
-
-func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("changelog producer %s is not supported yet: use none or input, or set write-only=true and leave the changelog to a compaction job", e.Producer)
-}
-
-// New returns the producer of that name in the option changelog-producer; the
-// empty name is none, the default. A table that is write-only leaves the
-// changelog of lookup and full-compaction to a compaction job, so that its
-// writer has none to make (semantics section 1.8). Otherwise they are an
-// [*UnsupportedError].
-func New(name string, writeOnly bool) (Producer, error) {
-	switch name {
-	case "", "none":
-		return None{}, nil
-	case "input":
-		return Input{}, nil
-	case "lookup", "full-compaction":
-		if writeOnly {
-			return None{}, nil
-		}
-	}
-	return nil, &UnsupportedError{Producer: name}
-}

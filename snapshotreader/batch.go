@@ -1,6 +1,8 @@
 package snapshotreader
 
 import (
+	"slices"
+
 	"sluice/paimon"
 	"sluice/paimon/rowdata"
 )
@@ -41,4 +43,27 @@ func (b *Batch) cut(n int) {
 	}
 	b.At = b.At.After(n)
 	b.First = false
+}
+
+// splitsPair tells whether a batch ends between the two rows of an update, of
+// which next has the second.
+func (b *Batch) splitsPair(next *Batch) bool {
+	n := b.Rows.N
+	return n > 0 && next.Rows.N > 0 && b.At.Unit == next.At.Unit && b.Rows.Kinds != nil && next.Rows.Kinds != nil &&
+		b.Rows.Kinds[n-1] == rowdata.UpdateBefore && next.Rows.Kinds[0] == rowdata.UpdateAfter
+}
+
+// giveLast moves the last row of a batch to the begin of the one that follows.
+func (b *Batch) giveLast(next *Batch) {
+	n := b.Rows.N - 1
+	joined := rowdata.NewBatch(next.Rows.Type, next.Rows.N+1)
+	joined.AppendRange(&b.Rows.Batch, n, n+1)
+	joined.AppendRange(&next.Rows.Batch, 0, next.Rows.N)
+	next.Rows.Batch = *joined
+	next.Rows.Kinds = slices.Insert(next.Rows.Kinds, 0, b.Rows.Kinds[n])
+	next.At = b.At.After(n)
+	for _, v := range b.Rows.Cols {
+		v.Truncate(n)
+	}
+	b.Rows.N, b.Rows.Kinds = n, b.Rows.Kinds[:n]
 }

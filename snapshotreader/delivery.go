@@ -82,6 +82,9 @@ func (d *delivery) next(ctx context.Context) (*Batch, error) {
 	var paused *pausedError
 	switch {
 	case err == nil:
+		if b.splitsPair(ahead) && b.Rows.N > 1 {
+			b.giveLast(ahead)
+		}
 		d.ahead, b.Next = ahead, ahead.At
 	case err == io.EOF:
 		b.Last, b.Next = true, d.end

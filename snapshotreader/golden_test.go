@@ -287,11 +287,7 @@ func testGoldenTable(t *testing.T, table *paimon.Table, want expected) {
 func testGoldenRows(t *testing.T, table *paimon.Table, snap *paimon.Snapshot, spec ScanSpec, want []any, what string) {
 	t.Helper()
 	got, err := scanRows(t.Context(), t, table, snap, spec)
-	engine := table.Schema().MergeEngine()
 	switch {
-	case table.Schema().HasPrimaryKey() && engine != paimon.Deduplicate:
-		require.Equal(t, "merge engine "+string(engine), refusal(err), what)
-		return
 	case refusal(err) == "file format orc":
 		entries, err := table.LiveEntries(t.Context(), snap, paimon.Filter{})
 		require.NoError(t, err)

@@ -7,7 +7,8 @@ import (
 
 // Options of a [Tailer]. The zero value follows a table for ever.
 type Options struct {
-	// BatchRows is how many rows a batch has at most; 4096 if 0.
+	// BatchRows is how many rows a batch has at most, or one more where that keeps
+	// the two rows of an update together; 4096 if 0.
 	BatchRows int
 	// BatchBytes is about how many bytes a batch takes at most; 1 MiB if 0. A
 	// single row may be larger.

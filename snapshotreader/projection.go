@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sluice/lsm/engine"
 	"sluice/paimon"
 	"sluice/paimon/rowdata"
 )
@@ -58,6 +59,9 @@ func newProjection(s *paimon.Schema, columns, filter []string, merge bool) (*pro
 		}
 		for _, i := range s.SequenceFields() {
 			p.seq = append(p.seq, p.position(i))
+		}
+		for _, i := range engine.Needs(s, p.cols) {
+			p.position(i)
 		}
 	}
 	p.want = s.RowType().Project(p.cols)

@@ -160,7 +160,7 @@ func checkReadable(s *paimon.Schema) error {
 	if !s.HasPrimaryKey() {
 		return nil
 	}
-	_, err := mergeFunction(s)
+	_, err := mergeEngine(&projection{schema: s, cols: identity(len(s.Fields))})
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 
+	"sluice/lsm/engine"
 	"sluice/lsm/merge"
 	"sluice/paimon"
 	"sluice/paimon/dv"
@@ -202,7 +203,7 @@ func (r *unitReader) openRaw(p piece) (bool, error) {
 
 // openMerge opens a section. Of each run one file is open at a time.
 func (r *unitReader) openMerge(p piece) error {
-	fn, err := mergeFunction(r.proj.schema)
+	fn, err := mergeEngine(r.proj)
 	if err != nil {
 		return err
 	}
@@ -236,10 +237,17 @@ func (r *unitReader) openRun(e *manifest.Entry, rows int) (merge.Source, error) 
 		rows = runRowsMin
 	}
 	f, err := openFile(r.ctx, r.table, e, r.proj, fileSpec{want: r.proj.want, system: true, batchRows: rows, deleted: deleted})
-	if err != nil || !small {
-		return f, err
+	if err != nil {
+		return nil, err
 	}
-	return readWhole(f, r.proj.want)
+	if !small {
+		return merge.OnLevel(f, e.File.Level), nil
+	}
+	whole, err := readWhole(f, r.proj.want)
+	if err != nil {
+		return nil, err
+	}
+	return merge.OnLevel(whole, e.File.Level), nil
 }
 
 func (r *unitReader) deletions(e *manifest.Entry) (*dv.Vector, error) {
@@ -322,18 +330,14 @@ func (e *rowRangeError) Error() string {
 	return fmt.Sprintf("the unit ends %d rows before the row that the cursor names", e.missing)
 }
 
-// mergeFunction returns how rows of one key become one.
-func mergeFunction(s *paimon.Schema) (merge.Function, error) {
-	ignore, err := s.Options.Bool(paimon.OptIgnoreDelete)
-	if err != nil {
-		return nil, err
+// mergeEngine returns how rows of one key become one.
+func mergeEngine(p *projection) (merge.Engine, error) {
+	e, err := engine.ForReading(p.schema, p.cols)
+	var unknown *engine.UnsupportedError
+	if errors.As(err, &unknown) {
+		return e, &UnsupportedError{What: "merge engine " + unknown.Engine}
 	}
-	fn, err := merge.NewFunction(string(s.MergeEngine()), ignore)
-	var engine *merge.UnsupportedEngineError
-	if errors.As(err, &engine) {
-		return nil, &UnsupportedError{What: "merge engine " + engine.Engine}
-	}
-	return fn, err
+	return e, err
 }
 
 // appendRange appends records of src, which may have no kinds, without their

@@ -62,6 +62,48 @@ func BenchmarkWriterWrite(b *testing.B) {
 	}
 }
 
+// BenchmarkWriterLookup writes a million rows of as many keys, half of them updates
+// of what is there, on local disk with producer lookup: level files, changelog,
+// index and commits. One iteration is all of it.
+func BenchmarkWriterLookup(b *testing.B) {
+	const rows, keys = 1_000_000, 500_000
+	fields := []string{"id BIGINT", "customer BIGINT", "status STRING", "amount DECIMAL(12,2)", "note STRING", "updated_at TIMESTAMP(3)", "weight DOUBLE", "score DOUBLE"}
+	for _, tc := range []struct {
+		name string
+		off  bool
+		size int
+	}{{"straight/commit=50000", false, 50_000}, {"level0/commit=50000", true, 50_000}, {"straight/commit=1000", false, 1000}} {
+		b.Run(tc.name, func(b *testing.B) {
+			var took time.Duration
+			for b.Loop() {
+				b.StopTimer()
+				table := newTable(b, local.New(b.TempDir(), local.Options{}), spec(fields, []string{"id"}, nil, "bucket", "1", "changelog-producer", "lookup"))
+				w := openWriter(b, table, Options{CommitInterval: time.Hour, LookupDir: b.TempDir(), StraightOff: tc.off})
+				batches := append(benchRows(w.Type(), 0, keys), benchRows(w.Type(), 0, rows-keys)...)
+				b.StartTimer()
+				begin := cpuTime()
+				written := 0
+				for _, batch := range batches {
+					if _, err := w.Write(b.Context(), batch, Position{}); err != nil {
+						b.Fatal(err)
+					}
+					if written += batch.N; written%tc.size == 0 {
+						if _, err := w.Commit(b.Context()); err != nil {
+							b.Fatal(err)
+						}
+					}
+				}
+				if err := w.Close(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+				took += cpuTime() - begin
+			}
+			b.ReportMetric(rows*float64(b.N)/took.Seconds(), "rows/cpu-s")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
 // BenchmarkWriterCommit writes 10 rows and waits until they are committed.
 func BenchmarkWriterCommit(b *testing.B) {
 	for name, store := range map[string]func(*testing.B) objstore.Store{

@@ -17,14 +17,14 @@ func lsmTable(h *shape, session string) (*lsm.Table, error) {
 	t := &lsm.Table{
 		Layout:   datafile.Layout{Schema: h.typ, SchemaID: h.schema.ID, Key: h.schema.TrimmedKey(), Thin: datafile.IsThin(o)},
 		Order:    h.order,
-		Function: h.function,
-		Producer: h.producer,
+		Engine:   h.engine,
+		Producer: h.flush,
 	}
 	var err error
-	if t.Data.Options, err = fileOptions(o, datafile.DataFiles); err != nil {
+	if t.Data.Options, err = fileOptions(o, datafile.DataFiles, 0); err != nil {
 		return nil, err
 	}
-	if t.Changelog.Options, err = fileOptions(o, datafile.ChangelogFiles); err != nil {
+	if t.Changelog.Options, err = fileOptions(o, datafile.ChangelogFiles, 0); err != nil {
 		return nil, err
 	}
 	t.Data.Name = namer(o.Text(paimon.OptDataFilePrefix), session)
@@ -32,8 +32,8 @@ func lsmTable(h *shape, session string) (*lsm.Table, error) {
 	return t, nil
 }
 
-func fileOptions(o paimon.Options, kind datafile.Kind) (datafile.Options, error) {
-	f, err := datafile.OptionsOf(o, kind, 0)
+func fileOptions(o paimon.Options, kind datafile.Kind, level int32) (datafile.Options, error) {
+	f, err := datafile.OptionsOf(o, kind, level)
 	if err != nil {
 		return f, err
 	}

@@ -49,7 +49,7 @@ func (g *gate) enter(ctx context.Context, bytes int64) error {
 		if x == w {
 			g.waiting = append(g.waiting[:i], g.waiting[i+1:]...)
 			g.admit() // those behind may be smaller
-			return ctx.Err()
+			return context.Cause(ctx)
 		}
 	}
 	// It was let in at the same moment.
@@ -57,7 +57,18 @@ func (g *gate) enter(ctx context.Context, bytes int64) error {
 		g.used -= bytes
 		g.admit()
 	}
-	return ctx.Err()
+	return context.Cause(ctx)
+}
+
+// tryEnter is enter if that need not wait.
+func (g *gate) tryEnter(bytes int64) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed != nil || len(g.waiting) > 0 || !g.fits(bytes) {
+		return false
+	}
+	g.used += bytes
+	return true
 }
 
 func (g *gate) fits(bytes int64) bool { return g.used == 0 || g.used+bytes <= g.max }

@@ -14,13 +14,56 @@ type group struct {
 	batches     int
 	positions   map[string]string // newest of each source
 	deadline    time.Time         // when it is cut at the latest
+	touched     bool              // rows came, be it that all were ignored
 	forced      bool              // it is cut as soon as can be
+	mode        CompactMode       // the greatest that was asked for
 
-	results chan prepared // one of each shard, once the group is cut
+	// What follows is set when the group is cut.
+	wait       bool // for compaction
+	full       bool // of the buckets with rows or, without any, of all
+	dirtyFull  bool // of all buckets with rows since their last one
+	all        func(context.Context) ([]destination, error)
+	results    chan prepared // one of each shard
+	identifier int64
 
 	done     chan struct{} // closed when the two below are set
 	snapshot int64
 	err      error
+}
+
+// CompactMode says what a commit does about compaction.
+type CompactMode uint8
+
+// The modes. Of those that several callers ask for in one commit, the last in
+// this order counts.
+const (
+	// CompactAuto is what the table's options say: tables whose changelog is
+	// looked up, or whose level 0 is not read, wait for it unless lookup-wait is
+	// false; full-compaction.delta-commits asks for a full compaction now and
+	// then; all others compact beside writing.
+	CompactAuto CompactMode = iota
+	// CompactNone waits for nothing and forces nothing. Compactions go on beside
+	// writing.
+	CompactNone
+	// CompactWait makes the compaction that is due now a part of the commit.
+	CompactWait
+	// CompactFull compacts fully, as a part of the commit, the buckets that rows
+	// were written to; all buckets of the table if there are no rows.
+	CompactFull
+)
+
+// compactsFully tells whether the group asks for a full compaction of a bucket.
+func (g *group) compactsFully(b *bucket) bool {
+	return g.full && (b.rows || g.all != nil) || g.dirtyFull && b.dirty
+}
+
+// everything returns the buckets that must be opened although no rows come: all
+// of the table, if a full compaction of all is asked for.
+func (g *group) everything(ctx context.Context) ([]destination, error) {
+	if g.all == nil {
+		return nil, nil
+	}
+	return g.all(ctx)
 }
 
 func newGroup(shards int) *group {

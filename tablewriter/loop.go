@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,6 +44,9 @@ func (w *Writer) run(ctx context.Context) {
 		s.queue.close()
 	}
 	shards.Wait()
+	if err := w.shared.lookups.close(); err != nil {
+		w.counters.indexErrors.Add(1) // a cache: it is built anew
+	}
 }
 
 // next waits until a group is to be committed and cuts it. The error says why
@@ -68,24 +72,32 @@ func (w *Writer) next(ctx context.Context, timer *time.Timer) (*group, error) {
 }
 
 // cutGroup cuts the open group if it is time; else it tells how long that will
-// be, 0 if the group has no batch.
+// be, 0 if there is nothing to do.
 func (w *Writer) cutGroup() (g *group, wait time.Duration, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g = w.open
 	overwrite := w.opts.Overwrite != nil
 	switch {
-	case w.closing && g.batches == 0 && !overwrite:
+	case w.closing && g.batches == 0 && !g.forced && !overwrite:
 		return nil, 0, ErrClosed
 	case w.closing, g.forced, w.full(g):
-	case g.batches == 0, overwrite:
+	case overwrite:
 		return nil, 0, nil
 	default:
-		if wait = time.Until(g.deadline); wait > 0 {
+		due := w.owed
+		if g.batches > 0 {
+			due = g.deadline
+		}
+		if due.IsZero() {
+			return nil, 0, nil
+		}
+		if wait = time.Until(due); wait > 0 {
 			return nil, wait, nil
 		}
 	}
-	w.open, w.committing = newGroup(len(w.shards)), g
+	w.decide(g)
+	w.open, w.committing, w.owed = newGroup(len(w.shards)), g, time.Time{}
 	for _, s := range w.shards {
 		s.queue.push(task{cut: g})
 	}
@@ -94,34 +106,178 @@ func (w *Writer) cutGroup() (g *group, wait time.Duration, err error) {
 	return g, 0, nil
 }
 
-// commit makes the snapshot of a group and answers its receipts.
+// decide says what a group that is cut does about compaction (semantics sections
+// 1.6 and 1.9).
+func (w *Writer) decide(g *group) {
+	st := w.shape.strategy
+	g.identifier = w.identifier
+	if !st.compacts {
+		return
+	}
+	switch g.mode {
+	case CompactAuto:
+		g.wait = st.wait || w.opts.Overwrite != nil
+		commits := st.fullCommits > 0 && w.identifier%st.fullCommits == 0
+		if time := time.Now(); commits || st.fullInterval > 0 && time.Sub(w.lastFull) >= st.fullInterval {
+			g.wait, g.dirtyFull = true, true
+			w.lastFull = time
+		}
+	case CompactWait:
+		g.wait = true
+		if w.opts.Job {
+			g.all = once(w.state.changed)
+		}
+	case CompactFull:
+		g.wait, g.full = true, true
+		switch {
+		case w.opts.Job:
+			g.all = once(w.state.changed)
+		case !g.touched:
+			g.all = once(w.state.all)
+		}
+	}
+	if w.opts.Overwrite != nil {
+		g.dirtyFull, g.full, g.all = false, g.full && g.touched, nil
+	}
+}
+
+// conflictsMax bounds how often the compact part of a commit is made anew because
+// others compacted the same buckets.
+const conflictsMax = 3
+
+// commit makes the snapshots of a group and answers its receipts.
 func (w *Writer) commit(ctx context.Context, g *group) error {
 	begin := time.Now()
 	messages, err := w.collect(g)
 	if err != nil {
 		return err
 	}
+	if w.opts.beforeCommit != nil {
+		w.opts.beforeCommit()
+	}
 	positions := merged(w.positions, g.positions)
-	if !g.hasContent() && w.opts.Overwrite == nil {
-		w.answer(g, nil, positions)
-		return nil
+	var snapshots []*paimon.Snapshot
+	var refused error
+	for conflicts := 0; ; {
+		if !g.hasContent() && w.opts.Overwrite == nil && len(messages) == 0 {
+			break
+		}
+		named, straight := inOneSnapshot(messages)
+		result, err := w.commitRequest(ctx, commit.Request{
+			User: w.user, NewUser: w.newUser, Identifier: g.identifier, Messages: named, Properties: properties(w.session, positions),
+			Overwrite: w.opts.Overwrite, IgnoreEmpty: !g.hasContent() || compacts(named), CheckConflicts: straight,
+		})
+		if result != nil {
+			snapshots = result.Snapshots
+			w.state.committed(snapshots, named)
+		}
+		if err == nil {
+			break
+		}
+		if !isCompactConflict(err, named, straight) || w.opts.Overwrite != nil {
+			return err
+		}
+		w.counters.conflicts.Add(1)
+		if conflicts++; conflicts > 2*conflictsMax {
+			return err
+		}
+		if conflicts > conflictsMax && !g.hasContent() {
+			refused = err // nothing but compaction was asked for
+		}
+		if err := w.state.sync(ctx); err != nil {
+			return err
+		}
+		again := g.wait && conflicts <= conflictsMax
+		if !again {
+			w.owe()
+		}
+		for _, s := range w.shards {
+			s.queue.push(task{redo: &redo{group: g, again: again}})
+		}
+		if messages, err = w.collect(g); err != nil {
+			return err
+		}
 	}
-	snap, err := w.commitRequest(ctx, commit.Request{
-		User: w.user, NewUser: w.newUser, Identifier: w.identifier, Messages: messages, Properties: properties(w.session, positions),
-		Overwrite: w.opts.Overwrite, IgnoreEmpty: !g.hasContent(),
-	})
-	if err != nil {
-		return err
+	if len(snapshots) > 0 {
+		w.counters.committed(g, len(snapshots), time.Since(begin))
 	}
-	if snap != nil {
-		w.seqs.committed(snap.ID)
-		w.counters.committed(g, time.Since(begin))
-		if w.opts.OnCommit != nil {
+	w.afterCommit(snapshots)
+	w.answer(g, snapshots, positions, refused)
+	return nil
+}
+
+// afterCommit tells the shards, and who else wants to know.
+func (w *Writer) afterCommit(snapshots []*paimon.Snapshot) {
+	t := &settled{snapshot: w.snapshot}
+	if len(snapshots) > 0 {
+		t.snapshot = snapshots[len(snapshots)-1].ID
+	}
+	for _, s := range w.shards {
+		s.queue.push(task{settled: t})
+	}
+	if w.opts.OnCommit != nil {
+		for _, snap := range snapshots {
 			w.opts.OnCommit(snap)
 		}
 	}
-	w.answer(g, snap, positions)
-	return nil
+}
+
+// inOneSnapshot moves what compactions added into the append part where nothing was
+// deleted: rows that went straight above level 0 are an append like any other.
+// The conflict check is needed then: files of one level must not overlap.
+func inOneSnapshot(messages []commit.Message) (_ []commit.Message, straight bool) {
+	for i := range messages {
+		m := &messages[i]
+		if len(m.NewFiles) > 0 || len(m.Changelog) > 0 || len(m.CompactBefore) > 0 {
+			return messages, false
+		}
+	}
+	if len(messages) == 0 {
+		return messages, false
+	}
+	out := slices.Clone(messages)
+	for i := range out {
+		m := &out[i]
+		m.NewFiles, m.Changelog, m.CompactAfter, m.CompactChangelog = m.CompactAfter, m.CompactChangelog, nil, nil
+	}
+	return out, true
+}
+
+// compacts tells whether the messages have a compact part.
+func compacts(messages []commit.Message) bool {
+	for i := range messages {
+		m := &messages[i]
+		if len(m.CompactBefore)+len(m.CompactAfter)+len(m.CompactChangelog) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// isCompactConflict tells whether a commit failed because others have compacted,
+// or replaced, what its compact part is about: the rest of it can be committed.
+func isCompactConflict(err error, messages []commit.Message, straight bool) bool {
+	return (straight || compacts(messages)) && isConflict(err)
+}
+
+// isConflict tells whether an error says that others were first in a bucket.
+func isConflict(err error) bool {
+	var c *commit.ConflictError
+	if !errors.As(err, &c) {
+		return false
+	}
+	return c.Kind == commit.ConflictDelete || c.Kind == commit.ConflictKeyRange || c.Kind == commit.ConflictAdd
+}
+
+// owe makes sure that a commit follows soon even if no rows come, as compaction
+// has something for it.
+func (w *Writer) owe() {
+	w.mu.Lock()
+	if w.owed.IsZero() {
+		w.owed = time.Now().Add(w.opts.CommitInterval)
+	}
+	w.mu.Unlock()
+	w.nudge()
 }
 
 // collect waits for the shards' parts of a group.
@@ -137,30 +293,32 @@ func (w *Writer) collect(g *group) (messages []commit.Message, err error) {
 	return messages, err
 }
 
-// answer tells the receipts of a group that it is committed.
-func (w *Writer) answer(g *group, snap *paimon.Snapshot, positions map[string]string) {
+// answer tells the receipts of a group that it is committed, or why it was not
+// though the writer goes on.
+func (w *Writer) answer(g *group, snapshots []*paimon.Snapshot, positions map[string]string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if snap != nil {
-		w.snapshot = snap.ID
+	if len(snapshots) > 0 {
+		w.snapshot = snapshots[len(snapshots)-1].ID
 		w.identifier++
 	}
 	w.positions, w.committing = positions, nil
-	g.finish(w.snapshot, nil)
+	g.finish(w.snapshot, err)
 }
 
 // commitRequest commits and tries again, with the same identifier, after errors
 // that may pass or leave the outcome open, until it is known or time is up.
-func (w *Writer) commitRequest(ctx context.Context, req commit.Request) (*paimon.Snapshot, error) {
+// The result has the snapshots that were made, also with an error.
+func (w *Writer) commitRequest(ctx context.Context, req commit.Request) (*commit.Result, error) {
 	deadline := time.Now().Add(w.opts.CommitTimeout)
 	wait := w.opts.RetryWaitMin
 	for {
 		result, err := w.committer.Commit(ctx, req)
 		if err == nil {
-			return w.own(req, result)
+			return result, w.own(req, result)
 		}
 		if final := finalError(err); final != nil {
-			return nil, final
+			return result, final
 		}
 		if ctx.Err() != nil || time.Now().Add(wait).After(deadline) {
 			return nil, err
@@ -196,21 +354,21 @@ func finalError(err error) error {
 	return nil
 }
 
-// own returns the snapshot of a commit, nil if there was nothing to overwrite. It
-// makes sure that the snapshot is this writer's: one that was found
-// with the same user and identifier may be that of another writer.
-func (w *Writer) own(req commit.Request, result *commit.Result) (*paimon.Snapshot, error) {
-	snap := result.Last()
-	if snap == nil && w.opts.Overwrite != nil {
-		return nil, nil // of partitions with new rows, and there are none
+// own makes sure that the snapshots of a commit are this writer's: those that were
+// found with the same user and identifier may be of another writer.
+func (w *Writer) own(req commit.Request, result *commit.Result) error {
+	if len(result.Snapshots) == 0 {
+		if w.opts.Overwrite != nil || req.IgnoreEmpty {
+			return nil // of partitions with new rows, and there are none
+		}
+		return errors.New("commit made no snapshot")
 	}
-	if snap == nil {
-		return nil, errors.New("commit made no snapshot")
+	for _, snap := range result.Snapshots {
+		if snap.Properties[PropertyWriter] != w.session {
+			return &FencedError{User: w.user, Identifier: req.Identifier}
+		}
 	}
-	if snap.Properties[PropertyWriter] != w.session {
-		return nil, &FencedError{User: w.user, Identifier: req.Identifier}
-	}
-	return snap, nil
+	return nil
 }
 
 // end answers everything that is not committed with the error, which every later

@@ -26,18 +26,24 @@ func TestModel(t *testing.T) {
 		options []string
 		desc    bool // the least sequence value wins
 		seq     bool
+		inserts bool // no row is deleted: a compaction forgets how old a deleted row was
 	}{
 		{name: "plain"},
 		{name: "small buffers", options: []string{"write-buffer-size", "16 kb"}},
 		{name: "small buffers, no spill", options: []string{"write-buffer-size", "16 kb", "write-buffer-spillable", "false"}},
 		{name: "avro", options: []string{"file.format", "avro"}},
-		{name: "sequence field", options: []string{"sequence.field", "s"}, seq: true},
-		{name: "sequence field descending", options: []string{"sequence.field", "s", "sequence.field.sort-order", "descending"}, seq: true, desc: true},
-		{name: "small buffers, sequence field", options: []string{"write-buffer-size", "16 kb", "sequence.field", "s"}, seq: true},
+		{name: "eager compaction", options: []string{"num-sorted-run.compaction-trigger", "2"}},
+		{name: "eager compaction, small files", options: []string{"num-sorted-run.compaction-trigger", "2", "target-file-size", "2 kb", "num-levels", "4"}},
+		{name: "waiting for compaction", options: []string{"num-sorted-run.compaction-trigger", "2", "commit.force-compact", "true"}},
+		{name: "full compaction now and then", options: []string{"full-compaction.delta-commits", "2"}},
+		{name: "sequence field", options: []string{"sequence.field", "s"}, seq: true, inserts: true},
+		{name: "sequence field, write-only", options: []string{"sequence.field", "s", "write-only", "true"}, seq: true},
+		{name: "sequence field descending", options: []string{"sequence.field", "s", "sequence.field.sort-order", "descending"}, seq: true, desc: true, inserts: true},
+		{name: "small buffers, sequence field", options: []string{"write-buffer-size", "16 kb", "sequence.field", "s", "write-only", "true"}, seq: true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for seed := range uint64(2) {
-				m := &model{desc: tc.desc, seq: tc.seq, rows: map[string]versioned{}, state: map[string]string{}}
+				m := &model{desc: tc.desc, seq: tc.seq, inserts: tc.inserts, rows: map[string]versioned{}, state: map[string]string{}}
 				o := append([]string{"bucket", "3", "changelog-producer", "input"}, tc.options...)
 				table := newTable(t, memory(), spec([]string{"p STRING", "k STRING", "s INT", "v STRING"}, []string{"p", "k"}, []string{"p"}, o...))
 				m.run(t, table, seed)
@@ -53,7 +59,7 @@ type versioned struct {
 }
 
 type model struct {
-	desc, seq bool
+	desc, seq, inserts bool
 
 	mu   sync.Mutex
 	rows map[string]versioned // by partition and key
@@ -114,6 +120,9 @@ func (m *model) write(t *testing.T, w *Writer, g int, r *rand.Rand) {
 				return
 			}
 			kind := []rowdata.RowKind{rowdata.Insert, rowdata.UpdateAfter, rowdata.Insert, rowdata.Delete, rowdata.UpdateBefore}[r.IntN(5)]
+			if m.inserts {
+				kind = rowdata.Insert
+			}
 			c.Kinds = append(c.Kinds, kind)
 			m.put(p+"/"+k, versioned{seq: s, row: row, gone: kind.IsRetract()})
 		}

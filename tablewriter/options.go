@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"sluice/lookup"
 	"sluice/paimon"
 	"sluice/paimon/commit"
 )
@@ -44,6 +45,36 @@ type Options struct {
 	// for temporary files if "".
 	SpillDir string
 
+	// Lookup holds the indexes of what the buckets hold, for tables that look up
+	// what a key held before. A process that writes several tables shares one; nil:
+	// one of the writer's own, in LookupDir.
+	Lookup *lookup.Cache
+	// LookupDir is the folder of these indexes. They are a cache: without them
+	// the writer builds them anew from the table's files, which takes time. "": a
+	// folder in SpillDir or, without that, in the user's cache.
+	LookupDir string
+	// OnRebuild is told how many rows of a bucket's index have been built; it is
+	// called in the shard's goroutine and must not block.
+	OnRebuild func(bucket string, rows int64)
+	// Compactions limits how many compactions run at once in the process; nil: a
+	// limit of the writer's own.
+	Compactions *Compactions
+	// StallWait is how long Write waits for compaction when a bucket has as many
+	// sorted runs as it may, before it answers with a [*StalledError]; 30 s if 0,
+	// for ever if negative.
+	StallWait time.Duration
+	// OnStall is told when writing begins to wait for compaction, and when it goes
+	// on. It must not block.
+	OnStall func(Stall)
+	// StraightOff writes rows to level 0 in any case. Otherwise tables that look up
+	// what a key held before merge the rows of a commit straight above level 0
+	// where they fit the write buffer, which saves writing and reading them once
+	// more.
+	StraightOff bool
+	// Job makes the writer a compaction job: the option write-only does not stop
+	// it from compacting.
+	Job bool
+
 	// CommitTimeout bounds the retries of a commit that fails for another reason
 	// than a conflict; 1 minute if 0.
 	CommitTimeout time.Duration
@@ -53,9 +84,14 @@ type Options struct {
 	// Commit tunes the committer.
 	Commit commit.Options
 
-	// OnCommit is called in the commit loop after each snapshot, before receipts
+	// OnCommit is called in the commit loop for each new snapshot, before receipts
 	// are answered, and must not block: a hint for tailers of the same table.
 	OnCommit func(*paimon.Snapshot)
+
+	// Tests put themselves before a commit, and between a commit and the index:
+	// false leaves the index behind, as a crash does.
+	beforeCommit func()
+	beforeIndex  func() bool
 }
 
 func (o Options) withDefaults() Options {
@@ -74,6 +110,7 @@ func (o Options) withDefaults() Options {
 	def(&o.QueueBytesMax, 64<<20)
 	def(&o.BatchBytesMax, 1<<30)
 	wait(&o.CommitInterval, 100*time.Millisecond)
+	wait(&o.StallWait, 30*time.Second)
 	wait(&o.CommitTimeout, time.Minute)
 	wait(&o.RetryWaitMin, 20*time.Millisecond)
 	wait(&o.RetryWaitMax, 2*time.Second)

@@ -100,7 +100,7 @@ func TestCheckRows(t *testing.T) {
 			for k, v := range tc.options {
 				s.Options[k] = v
 			}
-			h, err := newShape(s)
+			h, err := newShape(s, false)
 			require.NoError(t, err)
 			in := changes(t, h.typ, tc.kinds, tc.rows...)
 			before := text(in, nil)
@@ -141,7 +141,7 @@ func text(c *rowdata.Changes, keep []int32) string {
 func TestCheckNestedNulls(t *testing.T) {
 	h, err := newShape(newSchema(t, []string{
 		"k INT", "r ROW<a INT NOT NULL, b ARRAY<INT NOT NULL>>", "m MAP<STRING, INT NOT NULL>", "x VECTOR<FLOAT, 2>", "l ARRAY<ROW<c INT NOT NULL>>",
-	}, nil, nil, nil))
+	}, nil, nil, nil), false)
 	require.NoError(t, err)
 	for _, tc := range []struct{ row, want string }{
 		{`{"k":1}`, ""},
@@ -166,7 +166,7 @@ func TestCheckNestedNulls(t *testing.T) {
 }
 
 func TestCheckShapeOfBatch(t *testing.T) {
-	h, err := newShape(keyed(t, nil))
+	h, err := newShape(keyed(t, nil), false)
 	require.NoError(t, err)
 	good := changes(t, h.typ, "+I", []any{1, "a"})
 	for _, tc := range []struct {
@@ -198,7 +198,7 @@ func TestCheckShapeOfBatch(t *testing.T) {
 }
 
 func TestCheckSizeOfRow(t *testing.T) {
-	h, err := newShape(keyed(t, nil))
+	h, err := newShape(keyed(t, nil), false)
 	require.NoError(t, err)
 	big := string(make([]byte, 5000))
 	_, err = h.check(changes(t, h.typ, "", []any{1, "a"}, []any{2, big}, []any{3, big}), 4096)
@@ -225,7 +225,7 @@ func TestRoute(t *testing.T) {
 					pk, part = []string{"p", "q", "k"}, []string{"p", "q"}
 				}
 				h, err := newShape(newSchema(t, []string{"k INT", "p STRING", "q INT"}, pk, part,
-					map[string]string{"bucket": fmt.Sprint(buckets), "ignore-delete": "true"}))
+					map[string]string{"bucket": fmt.Sprint(buckets), "ignore-delete": "true"}), false)
 				require.NoError(t, err)
 				var rows [][]any
 				kinds := ""
@@ -264,7 +264,7 @@ func TestRoute(t *testing.T) {
 }
 
 func TestRouteOneDestination(t *testing.T) {
-	h, err := newShape(newSchema(t, []string{"k INT"}, nil, nil, nil))
+	h, err := newShape(newSchema(t, []string{"k INT"}, nil, nil, nil), false)
 	require.NoError(t, err)
 	c, err := h.check(changes(t, h.typ, "", []any{1}, []any{2}), noLimit)
 	require.NoError(t, err)

@@ -2,9 +2,13 @@ package tablewriter
 
 import (
 	"fmt"
+	"slices"
 
+	"sluice/lsm"
+	"sluice/lsm/engine"
 	"sluice/lsm/merge"
 	"sluice/paimon"
+	"sluice/paimon/datafile"
 	"sluice/paimon/rowdata"
 	"sluice/producer"
 )
@@ -20,8 +24,19 @@ type shape struct {
 	bucket   []int // columns of the bucket key
 	part     []int // partition columns
 	order    merge.Order
-	function merge.Function
-	producer producer.Producer
+	engine   merge.Engine
+	flush    producer.Producer // what a flush makes changelog of
+	strategy *strategy
+	silent   bool // compactions make no changelog
+
+	keyType        *rowdata.RowType // columns of the trimmed primary key
+	indexed        bool             // compactions ask what keys held before
+	keyOnly        bool             // and only whether they held anything
+	exactChangelog bool             // the changelog tells all that changes in the index
+	straight       bool             // rows of a commit may be merged straight above level 0
+	compaction     lsm.CompactionOptions
+	expiry         *engine.Expiry // of single records; nil: none
+	mergeRuns      int            // sorted runs that are merged at once; 0: the default
 
 	notNull            []nullCheck
 	defaults           []*rowdata.Vector // by column; nil: none
@@ -29,20 +44,18 @@ type shape struct {
 	ignoreDelete       bool
 	ignoreUpdateBefore bool
 	seqFromSnapshot    bool // write.sequence-number-init-mode=snapshot
-	writeOnly          bool
 }
 
 // newShape checks that the table can be written (format section 16.1) and
 // returns an [*UnsupportedError] or another typed error if it cannot.
-func newShape(s *paimon.Schema) (*shape, error) {
+func newShape(s *paimon.Schema, job bool) (*shape, error) {
 	if err := s.Options.Check(); err != nil {
 		return nil, err
 	}
-	if err := refuseFeatures(s); err != nil {
+	if err := refuseFeatures(s, job); err != nil {
 		return nil, err
 	}
 	h := &shape{schema: s, typ: s.RowType(), keyed: s.HasPrimaryKey(), part: s.PartitionCols(), kindColumn: -1}
-	h.writeOnly, _ = s.Options.Bool(paimon.OptWriteOnly)
 	if err := h.useBuckets(); err != nil {
 		return nil, err
 	}
@@ -50,15 +63,19 @@ func newShape(s *paimon.Schema) (*shape, error) {
 		return nil, err
 	}
 	if !h.keyed {
-		h.producer = producer.None{}
+		h.flush, h.strategy = producer.None{}, &strategy{}
 		return h, nil
+	}
+	var err error
+	if h.strategy, err = newStrategy(s, job); err != nil {
+		return nil, err
 	}
 	return h, h.useEngine()
 }
 
 // refuseFeatures refuses options that change what a file or a commit must hold
 // in ways that are not built.
-func refuseFeatures(s *paimon.Schema) error {
+func refuseFeatures(s *paimon.Schema, job bool) error {
 	o := s.Options
 	if typ, _ := o.Enum(paimon.OptType); typ != "table" {
 		return &UnsupportedError{Option: paimon.OptType, What: typ + " is not a table of this format"}
@@ -88,12 +105,8 @@ func refuseFeatures(s *paimon.Schema) error {
 		return &UnsupportedError{Option: paimon.OptDataFileExternalPaths, What: "writing to paths outside the table is not supported"}
 	}
 	writeOnly, _ := o.Bool(paimon.OptWriteOnly)
-	if s.HasPrimaryKey() && !writeOnly {
-		for _, key := range []string{paimon.OptDeletionVectorsEnabled, paimon.OptForceLookup} {
-			if on, _ := o.Bool(key); on {
-				return &UnsupportedError{Option: key, What: "rows stay invisible until they are compacted, which is not built yet: set write-only=true and run a compaction job"}
-			}
-		}
+	if on, _ := o.Bool(paimon.OptDeletionVectorsEnabled); on && s.HasPrimaryKey() && (job || !writeOnly) {
+		return &UnsupportedError{Option: paimon.OptDeletionVectorsEnabled, What: "compactions that write deletion vectors are not built yet: set write-only=true and run a compaction job of another engine"}
 	}
 	return nil
 }
@@ -128,15 +141,64 @@ func (h *shape) useBuckets() error {
 func (h *shape) useEngine() (err error) {
 	s := h.schema
 	h.order = merge.Order{Fields: s.SequenceFields(), Descending: s.SequenceDescending()}
-	if h.function, err = merge.NewFunction(string(s.MergeEngine()), h.ignoreDelete); err != nil {
+	if h.engine, err = engine.For(s); err != nil {
 		return err
 	}
-	if h.producer, err = producer.New(string(s.ChangelogProducer()), h.writeOnly); err != nil {
-		return err
+	h.flush = producer.None{}
+	if s.ChangelogProducer() == paimon.ProducerInput {
+		h.flush = producer.Input{}
 	}
 	mode, err := s.Options.Enum(paimon.OptWriteSequenceInitMode)
 	h.seqFromSnapshot = mode == "snapshot"
-	return err
+	if err != nil || !h.strategy.compacts {
+		return err
+	}
+	return h.useCompaction()
+}
+
+// useCompaction finds out how buckets are compacted.
+func (h *shape) useCompaction() error {
+	s, r := h.schema, optionReader{options: h.schema.Options}
+	h.keyType = h.typ.Project(s.TrimmedKey())
+	full := s.ChangelogProducer() == paimon.ProducerFullCompaction
+	first := s.MergeEngine() == paimon.FirstRow
+	var err error
+	if h.expiry, err = engine.ExpiryOf(s); err != nil {
+		return err
+	}
+	// Whether what is there is too old, only its row tells.
+	h.indexed, h.keyOnly = h.strategy.lookup && !full, first && h.expiry == nil
+	rowDeduplicate := r.bool(paimon.OptChangelogRowDeduplicate, false)
+	h.exactChangelog = s.ChangelogProducer() == paimon.ProducerLookup && !rowDeduplicate &&
+		(first || s.MergeEngine() == paimon.Deduplicate && len(h.order.Fields) == 0)
+	// Readers of other producers follow the files of level 0.
+	h.straight = h.indexed && s.ChangelogProducer() == paimon.ProducerLookup && h.strategy.pick.Force == lsm.ForceRadical
+	force := r.bool("compaction.force-rewrite-all-files", false)
+	small, err := h.smallBytes()
+	if err != nil {
+		return err
+	}
+	h.compaction = lsm.CompactionOptions{SmallBytes: small, ForceRewrite: force}
+	var formats []string // by level
+	for level := range int32(h.strategy.numLevels) {
+		f, err := h.filesOn(level)
+		if err != nil {
+			return err
+		}
+		formats = append(formats, f.data.Format)
+	}
+	if slices.ContainsFunc(formats, func(f string) bool { return f != formats[0] }) {
+		h.compaction.Format = func(level int32) string { return formats[min(int(level), len(formats)-1)] }
+	}
+	h.mergeRuns = r.int("sort-spill-threshold", 0)
+	return r.err
+}
+
+// smallBytes returns the size below which a compaction merges a file with its
+// neighbours.
+func (h *shape) smallBytes() (int64, error) {
+	r := optionReader{options: h.schema.Options}
+	return int64(float64(r.memory("target-file-size", datafile.TargetBytesKeyed)) * r.float("compaction.small-file-ratio", 0.7)), r.err
 }
 
 // useRows finds out what each row is checked for.

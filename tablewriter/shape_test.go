@@ -5,11 +5,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"sluice/lsm/merge"
 	"sluice/paimon"
 	"sluice/paimon/datafile"
 	"sluice/paimon/rowdata"
-	"sluice/producer"
 )
 
 func newSchema(t testing.TB, fields, pk, partition []string, options map[string]string) *paimon.Schema {
@@ -39,18 +37,11 @@ func TestShapeRefusals(t *testing.T) {
 			require.ErrorContains(t, err, want)
 		}
 	}
-	engine := func(want string) func(*testing.T, error) {
+	format := func(want string) func(*testing.T, error) {
 		return func(t *testing.T, err error) {
-			var unsupported *merge.UnsupportedEngineError
+			var unsupported *datafile.UnsupportedFormatError
 			require.ErrorAs(t, err, &unsupported)
-			require.Equal(t, want, unsupported.Engine)
-		}
-	}
-	changelog := func(want string) func(*testing.T, error) {
-		return func(t *testing.T, err error) {
-			var unsupported *producer.UnsupportedError
-			require.ErrorAs(t, err, &unsupported)
-			require.Equal(t, want, unsupported.Producer)
+			require.Equal(t, want, unsupported.Format)
 		}
 	}
 	for _, tc := range []struct {
@@ -60,31 +51,25 @@ func TestShapeRefusals(t *testing.T) {
 	}{
 		{"plain", nil, nil},
 		{"input", map[string]string{"changelog-producer": "input"}, nil},
-		{"lookup", map[string]string{"changelog-producer": "lookup"}, changelog("lookup")},
+		{"lookup", map[string]string{"changelog-producer": "lookup"}, nil},
 		{"lookup, write-only", map[string]string{"changelog-producer": "lookup", "write-only": "true"}, nil},
-		{"full-compaction", map[string]string{"changelog-producer": "full-compaction"}, changelog("full-compaction")},
+		{"full-compaction", map[string]string{"changelog-producer": "full-compaction"}, nil},
 		{"full-compaction, write-only", map[string]string{"changelog-producer": "full-compaction", "write-only": "true"}, nil},
-		{"partial-update", map[string]string{"merge-engine": "partial-update"}, engine("partial-update")},
-		{"aggregation", map[string]string{"merge-engine": "aggregation", "fields.v.aggregate-function": "max"}, engine("aggregation")},
-		{"first-row", map[string]string{"merge-engine": "first-row"}, engine("first-row")},
-		{"first-row, write-only", map[string]string{"merge-engine": "first-row", "write-only": "true"}, engine("first-row")},
+		{"partial-update", map[string]string{"merge-engine": "partial-update"}, nil},
+		{"aggregation", map[string]string{"merge-engine": "aggregation", "fields.v.aggregate-function": "max"}, nil},
+		{"first-row", map[string]string{"merge-engine": "first-row"}, nil},
+		{"first-row, write-only", map[string]string{"merge-engine": "first-row", "write-only": "true"}, nil},
 		{"dynamic buckets", map[string]string{"bucket": "-1"}, option("bucket")},
 		{"postpone", map[string]string{"bucket": "-2"}, option("bucket")},
 		{"deletion vectors", map[string]string{"deletion-vectors.enabled": "true"}, option("deletion-vectors.enabled")},
 		{"deletion vectors, write-only", map[string]string{"deletion-vectors.enabled": "true", "write-only": "true"}, nil},
-		{"forced lookup", map[string]string{"force-lookup": "true"}, option("force-lookup")},
+		{"forced lookup", map[string]string{"force-lookup": "true"}, nil},
 		{"snapshot ordering", map[string]string{"sequence.snapshot-ordering": "true", "write-only": "true"}, option("sequence.snapshot-ordering")},
 		{"clustering", map[string]string{"pk-clustering-override": "true", "clustering.columns": "v", "deletion-vectors.enabled": "true", "write-only": "true"}, option("pk-clustering-override")},
-		{"orc", map[string]string{"file.format": "orc"}, func(t *testing.T, err error) {
-			var unsupported *datafile.UnsupportedFormatError
-			require.ErrorAs(t, err, &unsupported)
-			require.Equal(t, "orc", unsupported.Format)
-		}},
-		{"orc on a higher level only", map[string]string{"file.format.per.level": "5:orc"}, nil},
-		{"orc changelog", map[string]string{"changelog-file.format": "orc", "changelog-producer": "input"}, func(t *testing.T, err error) {
-			var unsupported *datafile.UnsupportedFormatError
-			require.ErrorAs(t, err, &unsupported)
-		}},
+		{"orc", map[string]string{"file.format": "orc"}, format("orc")},
+		{"orc on a higher level only", map[string]string{"file.format.per.level": "5:orc"}, format("orc")},
+		{"orc on a higher level only, write-only", map[string]string{"file.format.per.level": "5:orc", "write-only": "true"}, nil},
+		{"orc changelog", map[string]string{"changelog-file.format": "orc", "changelog-producer": "input"}, format("orc")},
 		{"bad option", map[string]string{"write-buffer-size": "much"}, func(t *testing.T, err error) {
 			var bad *paimon.OptionError
 			require.ErrorAs(t, err, &bad)
@@ -95,7 +80,7 @@ func TestShapeRefusals(t *testing.T) {
 			for k, v := range tc.options {
 				s.Options[k] = v // also what a new table would be refused for
 			}
-			h, err := newShape(s)
+			h, err := newShape(s, false)
 			if err == nil {
 				_, err = lsmTable(h, "session")
 			}
@@ -110,7 +95,7 @@ func TestShapeRefusals(t *testing.T) {
 
 func TestShapeRefusesCrossPartitionKeys(t *testing.T) {
 	s := newSchema(t, []string{"k INT", "p INT"}, []string{"k"}, []string{"p"}, map[string]string{"bucket": "-1"})
-	_, err := newShape(s)
+	_, err := newShape(s, false)
 	var unsupported *UnsupportedError
 	require.ErrorAs(t, err, &unsupported)
 }
@@ -124,12 +109,12 @@ func TestShapeAppendTables(t *testing.T) {
 		{map[string]string{"bucket": "-1", "merge-engine": "partial-update"}, paimon.UnawareBuckets},
 		{map[string]string{"bucket": "3", "bucket-key": "v"}, 3},
 	} {
-		h, err := newShape(newSchema(t, []string{"k INT", "v STRING"}, nil, nil, tc.options))
+		h, err := newShape(newSchema(t, []string{"k INT", "v STRING"}, nil, nil, tc.options), false)
 		require.NoError(t, err)
 		require.False(t, h.keyed)
 		require.Equal(t, tc.buckets, h.buckets)
 	}
-	_, err := newShape(newSchema(t, []string{"k INT"}, nil, nil, map[string]string{"row-tracking.enabled": "true"}))
+	_, err := newShape(newSchema(t, []string{"k INT"}, nil, nil, map[string]string{"row-tracking.enabled": "true"}), false)
 	var unsupported *UnsupportedError
 	require.ErrorAs(t, err, &unsupported)
 }
@@ -137,11 +122,11 @@ func TestShapeAppendTables(t *testing.T) {
 func TestShapeRowKindField(t *testing.T) {
 	s := keyed(t, nil)
 	s.Options["rowkind.field"] = "k"
-	_, err := newShape(s)
+	_, err := newShape(s, false)
 	var invalid *paimon.ValidationError
 	require.ErrorAs(t, err, &invalid)
 	s.Options["rowkind.field"] = "x"
-	_, err = newShape(s)
+	_, err = newShape(s, false)
 	require.ErrorAs(t, err, &invalid)
 }
 

@@ -2,6 +2,8 @@ package tablewriter
 
 import (
 	"context"
+	"errors"
+	"io"
 	"sync"
 
 	"sluice/lsm"
@@ -24,13 +26,29 @@ var (
 	_ bucketWriter = (*lsm.Appender)(nil)
 )
 
-// task is rows for a bucket or, with a group, the order to prepare its commit.
+// task is rows for a bucket or one of the orders that the other fields are.
 type task struct {
 	rows  *rowdata.Changes
 	idx   []int32
 	to    destination
 	bytes int64 // to be given back to the gate
-	cut   *group
+	touch bool  // rows came to the bucket that are all ignored
+
+	cut       *group        // prepare its commit
+	redo      *redo         // its commit met a conflict
+	settled   *settled      // its commit is in the table
+	compacted *bucket       // a compaction beside writing has ended
+	owing     []destination // buckets that may owe compaction
+}
+
+// settled says that the commit that was prepared last is in the table.
+type settled struct{ snapshot int64 }
+
+// redo says that the compact part of a commit contradicts what others did. It is
+// given up, and made anew if again is set.
+type redo struct {
+	group *group
+	again bool
 }
 
 // queue hands tasks to a shard. The gate and the size of a commit bound what is
@@ -47,7 +65,9 @@ func newQueue() *queue { return &queue{ready: make(chan struct{}, 1)} }
 
 func (q *queue) push(t task) {
 	q.mu.Lock()
-	q.tasks = append(q.tasks, t)
+	if !q.closed {
+		q.tasks = append(q.tasks, t)
+	}
 	q.mu.Unlock()
 	q.signal()
 }
@@ -83,19 +103,34 @@ func (q *queue) take(spare []task) ([]task, bool) {
 	}
 }
 
-// shard owns the write buffers of some buckets. Its goroutine ends when its
-// queue is closed.
-type shard struct {
-	queue *queue
-	gate  *gate
-	table *paimon.Table
-	lsm   *lsm.Table
-	shape *shape
-	seqs  *sequences
-	pool  *lsm.Pool
+// shared is what the shards of a writer have in common.
+type shared struct {
+	gate        *gate
+	table       *paimon.Table
+	lsm         *lsm.Table
+	shape       *shape
+	state       *tableState
+	committer   *commit.Committer
+	compactions *Compactions
+	lookups     *lookups
+	stalls      *stalls
+	counters    *counters
+	opts        *Options
+	spill       lsm.SpillOptions
+	owe         func() // compactions are to be committed though no rows may come
+}
 
-	writers map[destination]bucketWriter // those with rows of the open group
-	order   []destination                // in the order of their first rows
+// shard owns some buckets: their write buffers, levels and indexes. Its goroutine
+// ends when its queue is closed.
+type shard struct {
+	*shared
+	queue *queue
+	pool  *lsm.Pool
+	mine  func(destination) bool
+
+	buckets map[destination]*bucket // those with rows of the open group, and those that are compacted
+	open    []*bucket               // in the order in which they were opened
+	order   []*bucket               // those with rows of the open group, in the order of their first rows
 
 	finisher finisher
 	err      error // first failure; nothing is taken any more
@@ -111,85 +146,360 @@ func (s *shard) run(ctx context.Context) {
 			tasks[i] = task{}
 		}
 	}
-	// What is left is of a commit that will not be, so errors do not matter.
-	for _, w := range s.writers {
-		_ = w.Close()
+	s.close(ctx)
+}
+
+// close drops what is left. It is of a commit that will not be, so errors do not
+// matter.
+func (s *shard) close(ctx context.Context) {
+	after := context.WithoutCancel(ctx)
+	for _, b := range s.open {
+		_ = s.cancelRunning(after, b)
+		for _, stage := range b.stages {
+			stage.Discard()
+		}
+		// The files of a commit whose outcome is not known stay.
+		_ = s.deleteFiles(after, b.to, b.pending.made())
+		b.release()
+		if b.writer != nil {
+			_ = b.writer.Close()
+		}
+		b.dropSpare()
+		s.closeIndex(b)
 	}
 	_ = s.finisher.abort()
 	s.pool.Close()
 }
 
 func (s *shard) do(ctx context.Context, t *task) {
-	if t.cut != nil {
-		t.cut.results <- s.prepare(ctx)
-		return
+	switch {
+	case t.cut != nil:
+		t.cut.results <- s.prepare(ctx, t.cut)
+	case t.redo != nil:
+		t.redo.group.results <- s.prepareAgain(ctx, t.redo)
+	case t.settled != nil:
+		s.try(func() error { return s.settleAll(ctx, t.settled) })
+	case t.compacted != nil:
+		s.try(func() error { return s.compacted(ctx, t.compacted) })
+	case t.owing != nil:
+		s.try(func() error { return s.openAll(ctx, t.owing, true) })
+	default:
+		s.try(func() error { return s.append(ctx, t) })
+		s.gate.leave(t.bytes)
 	}
+}
+
+// try does something unless the shard has failed, and notes its failure.
+func (s *shard) try(fn func() error) {
 	if s.err == nil {
-		s.err = s.append(ctx, t)
+		s.err = fn()
 	}
-	s.gate.leave(t.bytes)
 }
 
 func (s *shard) append(ctx context.Context, t *task) error {
-	w := s.writers[t.to]
-	if w == nil {
-		w = s.newWriter(t.to)
-		s.writers[t.to] = w
-		s.order = append(s.order, t.to)
+	b, err := s.bucket(ctx, t.to)
+	if err != nil {
+		return err
 	}
-	return w.Append(ctx, t.rows, t.idx)
+	if t.touch {
+		b.touched = true
+		return nil
+	}
+	if b.writer == nil {
+		b.writer = s.newWriter(b)
+		s.order = append(s.order, b)
+	}
+	return b.writer.Append(ctx, t.rows, t.idx)
 }
 
-func (s *shard) newWriter(to destination) bucketWriter {
+// bucket returns a bucket, restored if it is compacted.
+func (s *shard) bucket(ctx context.Context, to destination) (*bucket, error) {
+	if b := s.buckets[to]; b != nil {
+		return b, nil
+	}
+	b := &bucket{to: to, message: commit.Message{Partition: []byte(to.partition), Bucket: to.bucket, TotalBuckets: int32(s.shape.buckets)}}
+	if s.shape.strategy.compacts {
+		if err := s.state.retain(ctx, to); err != nil {
+			return nil, err
+		}
+		if err := s.restore(b); err != nil {
+			return nil, err
+		}
+	}
+	s.buckets[to] = b
+	s.open = append(s.open, b)
+	return b, nil
+}
+
+// openAll opens those of the buckets that are this shard's.
+func (s *shard) openAll(ctx context.Context, buckets []destination, dirty bool) error {
+	for _, to := range buckets {
+		if !s.mine(to) {
+			continue
+		}
+		b, err := s.bucket(ctx, to)
+		if err != nil {
+			return err
+		}
+		b.dirty = b.dirty || dirty
+	}
+	return nil
+}
+
+// create returns what makes files of a bucket, which the finisher makes durable.
+func (s *shard) create(to destination, f *finisher) lsm.Create {
 	folder := s.table.BucketPath([]byte(to.partition), int(to.bucket)) + "/"
 	store := s.table.Store
-	create := func(ctx context.Context, name string) (datafile.Sink, error) {
+	return func(ctx context.Context, name string) (datafile.Sink, error) {
 		w, err := store.Create(ctx, folder+name)
 		if err != nil {
 			return nil, err
 		}
-		return &lateFile{Writer: w, f: &s.finisher}, nil
+		return &lateFile{Writer: w, f: f}, nil
 	}
-	next := s.seqs.next(to)
-	if s.shape.keyed {
-		return lsm.NewWriter(s.lsm, s.pool, create, next)
-	}
-	return lsm.NewAppender(s.lsm, s.pool, create, next)
 }
 
-// prepare flushes all buckets and says what the commit must name.
-func (s *shard) prepare(ctx context.Context) prepared {
-	var p prepared
-	for _, to := range s.order {
-		w := s.writers[to]
-		if s.err == nil {
-			s.err = s.prepareBucket(ctx, to, w, &p)
+func (s *shard) newWriter(b *bucket) bucketWriter {
+	next := s.state.next(b.to)
+	b.flushed = false
+	if w := b.spare; w != nil {
+		if b.spare = nil; w.NextSequence() == next {
+			return w
 		}
-		if err := w.Close(); err != nil && s.err == nil {
-			s.err = err
+		_ = w.Close() // others have given numbers meanwhile; it holds nothing
+	}
+	create := s.create(b.to, &s.finisher)
+	noting := func(ctx context.Context, name string) (datafile.Sink, error) {
+		b.flushed = true
+		return create(ctx, name)
+	}
+	if s.shape.keyed {
+		return lsm.NewWriter(s.lsm, s.pool, noting, next)
+	}
+	return lsm.NewAppender(s.lsm, s.pool, noting, next)
+}
+
+// prepare flushes and compacts, and says what the commit must name.
+func (s *shard) prepare(ctx context.Context, g *group) prepared {
+	s.try(func() error { return s.prepareAll(ctx, g) })
+	return s.prepared()
+}
+
+func (s *shard) prepareAll(ctx context.Context, g *group) error {
+	buckets, err := g.everything(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.openAll(ctx, buckets, false); err != nil {
+		return err
+	}
+	compacts := s.shape.strategy.compacts
+	if compacts {
+		for _, b := range s.open {
+			b.rows, b.dirty, b.touched = b.touched, b.dirty || b.touched, false
+			if err := s.refresh(b); err != nil {
+				return err
+			}
 		}
-		delete(s.writers, to)
+	}
+	for _, b := range s.order {
+		if err := s.flush(ctx, g, b); err != nil {
+			return err
+		}
 	}
 	s.order = s.order[:0]
-	if s.err == nil {
-		s.err = s.finisher.finish(ctx)
+	if err := s.finisher.finish(ctx); err != nil { // what is compacted can be read then
+		return err
 	}
-	p.stats, p.err = s.pool.TakeStats(), s.err
-	return p
+	if compacts {
+		for _, b := range s.open {
+			if err := s.compactOpen(ctx, g, b); err != nil {
+				return err
+			}
+		}
+	}
+	return s.finisher.finish(ctx)
 }
 
-func (s *shard) prepareBucket(ctx context.Context, to destination, w bucketWriter, p *prepared) error {
+// flush writes the rows of a bucket to level 0, or leaves them to be merged
+// straight above it.
+func (s *shard) flush(ctx context.Context, g *group, b *bucket) error {
+	b.rows, b.dirty = true, true
+	if w, ok := b.writer.(*lsm.Writer); ok && g.wait && s.shape.straight && b.running == nil && !b.flushed {
+		var err error
+		if b.held, err = w.Detach(ctx); err != nil {
+			return err
+		}
+		if b.held != nil {
+			b.writer, b.spare = nil, w
+			s.state.raise(b.to, w.NextSequence()-1)
+			return nil
+		}
+	}
+	w := b.writer
+	b.writer = nil
+	err := s.flushTo0(ctx, b, w)
+	if keyed, ok := w.(*lsm.Writer); ok && err == nil && s.shape.strategy.compacts {
+		b.spare = keyed
+		return nil
+	}
+	return errors.Join(err, w.Close())
+}
+
+// flushTo0 writes rows to level 0.
+func (s *shard) flushTo0(ctx context.Context, b *bucket, w bucketWriter) error {
 	inc, err := w.Prepare(ctx)
 	if err != nil {
 		return err
 	}
-	s.seqs.raise(to, w.NextSequence()-1)
-	if inc.IsEmpty() {
+	s.state.raise(b.to, w.NextSequence()-1)
+	b.message.NewFiles, b.message.Changelog = append(b.message.NewFiles, inc.NewFiles...), append(b.message.Changelog, inc.Changelog...)
+	if b.levels == nil {
 		return nil
 	}
-	p.messages = append(p.messages, commit.Message{
-		Partition: []byte(to.partition), Bucket: to.bucket, TotalBuckets: int32(s.shape.buckets),
-		NewFiles: inc.NewFiles, Changelog: inc.Changelog,
-	})
+	return b.levels.Update(nil, inc.NewFiles)
+}
+
+// heldTo0 writes rows that were to be merged straight above level 0 there.
+func (s *shard) heldTo0(ctx context.Context, b *bucket) (err error) {
+	src, err := b.held.Open()
+	if err != nil {
+		return err
+	}
+	out := datafile.NewRollingWriter(s.create(b.to, &s.finisher), s.lsm.Data.Name, s.lsm.Layout, s.lsm.Data.Options)
+	kv := rowdata.NewKeyValues(s.shape.typ, 0)
+	for {
+		n, err := src.Next(kv)
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = out.Write(ctx, kv, 0, n)
+		}
+		if err != nil {
+			return errors.Join(err, out.Abort())
+		}
+	}
+	files, err := out.Close(ctx)
+	if err != nil {
+		return err
+	}
+	b.release()
+	b.message.NewFiles = append(b.message.NewFiles, files...)
+	return nil
+}
+
+// compactOpen compacts a bucket as the group asks for.
+func (s *shard) compactOpen(ctx context.Context, g *group, b *bucket) error {
+	if err := s.compactFor(ctx, g, b); err != nil {
+		return err
+	}
+	b.drain()
+	return nil
+}
+
+// prepared returns what the open buckets have for the commit.
+func (s *shard) prepared() prepared {
+	var p prepared
+	kept := s.open[:0]
+	for _, b := range s.open {
+		if !isEmpty(&b.message) {
+			p.messages = append(p.messages, b.message)
+		}
+		if s.shape.strategy.compacts {
+			kept = append(kept, b)
+			continue
+		}
+		if b.writer == nil {
+			delete(s.buckets, b.to)
+		} else {
+			kept = append(kept, b)
+		}
+	}
+	clear(s.open[len(kept):])
+	s.open = kept
+	p.stats, p.err = s.pool.TakeStats(), s.err
+	return p
+}
+
+// prepareAgain gives up what compactions made and says what the commit must name
+// without it, or with what others did taken in.
+func (s *shard) prepareAgain(ctx context.Context, r *redo) prepared {
+	s.try(func() error { return s.compactAgain(ctx, r) })
+	return s.prepared()
+}
+
+func (s *shard) compactAgain(ctx context.Context, r *redo) error {
+	for _, b := range s.open {
+		if isEmpty(&b.message) && b.clean() {
+			continue
+		}
+		if err := s.giveUp(ctx, b); err != nil {
+			return err
+		}
+		if b.held != nil && !r.again { // its rows go the usual way
+			if err := s.heldTo0(ctx, b); err != nil {
+				return err
+			}
+		}
+		if err := s.restoreWith(b); err != nil {
+			return err
+		}
+	}
+	if err := s.finisher.finish(ctx); err != nil || !r.again {
+		return err
+	}
+	for _, b := range s.open {
+		if err := s.refresh(b); err != nil {
+			return err
+		}
+		if err := s.compactOpen(ctx, r.group, b); err != nil {
+			return err
+		}
+	}
+	return s.finisher.finish(ctx)
+}
+
+// restoreWith takes the levels from what is committed, and adds the new files of
+// the commit being made.
+func (s *shard) restoreWith(b *bucket) error {
+	if err := s.restore(b); err != nil {
+		return err
+	}
+	for i := range b.message.NewFiles {
+		f := &b.message.NewFiles[i]
+		there := false
+		for _, have := range b.levels.Level(0) {
+			there = there || have.FileName == f.FileName
+		}
+		if there {
+			continue
+		}
+		if err := b.levels.Update(nil, b.message.NewFiles[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleAll notes that the commit is in the table.
+func (s *shard) settleAll(ctx context.Context, t *settled) error {
+	if !s.shape.strategy.compacts {
+		return nil
+	}
+	for _, b := range s.open {
+		s.settle(ctx, b, t.snapshot)
+		if b.again && b.clean() {
+			b.again = false
+			if err := s.pickBeside(ctx, b); err != nil {
+				return err
+			}
+		}
+	}
+	for i := len(s.open) - 1; i >= 0; i-- {
+		if b := s.open[i]; b.canForget() {
+			s.forget(b)
+		}
+	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"os"
 	"sync"
 	"time"
@@ -26,11 +27,12 @@ type Writer struct {
 	table     *paimon.Table
 	shape     *shape
 	opts      Options
+	shared    *shared
 	user      string
 	newUser   bool   // the user was made for this writer
 	session   string // of this Open
 	committer *commit.Committer
-	seqs      *sequences
+	state     *tableState
 	gate      *gate
 	shards    []*shard
 	seed      maphash.Seed
@@ -50,20 +52,22 @@ type Writer struct {
 	snapshot   int64             // newest of this writer
 	identifier int64             // of the next commit
 	closing    bool
-	failed     error // why no batch is taken any more
+	failed     error     // why no batch is taken any more
+	owed       time.Time // when a commit is made although no batch came; zero: never
+	lastFull   time.Time // when a full compaction was made because of the time
 }
 
 // Open starts the writer of a table with the schema that t has now; columns that
 // are added later need a new writer. It reads the user's newest snapshot, from
 // which commit identifiers and positions go on. Tables that cannot be written
-// are refused: [*UnsupportedError], [*merge.UnsupportedEngineError],
+// are refused: [*UnsupportedError], [*engine.UnsupportedError],
 // [*producer.UnsupportedError]. ctx bounds Open alone.
 func Open(ctx context.Context, t *paimon.Table, o Options) (*Writer, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	o = o.withDefaults()
-	h, err := newShape(t.Schema())
+	h, err := newShape(t.Schema(), o.Job)
 	if err != nil {
 		return nil, fmt.Errorf("write table %s: %w", t.Path, err)
 	}
@@ -78,13 +82,20 @@ func Open(ctx context.Context, t *paimon.Table, o Options) (*Writer, error) {
 	if err := w.restore(ctx); err != nil {
 		return nil, fmt.Errorf("write table %s: %w", t.Path, err)
 	}
-	w.seqs = newSequences(t, h, w.session)
+	w.state = newTableState(t, h, h.strategy.compacts)
 	if o.Overwrite != nil {
 		// What is there goes, so it neither counts nor has to fit; and a commit
 		// that replaces has no changelog.
-		w.seqs.counted, h.producer = false, producer.None{}
+		w.state.counted, w.state.compact = false, false
+		h.flush, h.silent, h.straight = producer.None{}, true, false
+		h.indexed = false
 	}
+	h.straight = h.straight && !o.StraightOff
 	if err := w.newShards(); err != nil {
+		return nil, fmt.Errorf("write table %s: %w", t.Path, err)
+	}
+	w.lastFull = time.Now()
+	if err := w.findOwed(ctx); err != nil {
 		return nil, fmt.Errorf("write table %s: %w", t.Path, err)
 	}
 	w.open = newGroup(len(w.shards))
@@ -142,13 +153,63 @@ func (w *Writer) newShards() error {
 		spill.BytesMax = max(spill.BytesMax/int64(n), 1)
 	}
 	w.rowLimit = memory
-	for range n {
+	compactions := w.opts.Compactions
+	if compactions == nil {
+		compactions = NewCompactions(0)
+	}
+	w.shared = &shared{
+		gate: w.gate, table: w.table, lsm: layout, shape: h, state: w.state, committer: w.committer, compactions: compactions,
+		lookups:  &lookups{given: w.opts.Lookup, dir: w.opts.LookupDir, spill: w.opts.SpillDir},
+		stalls:   &stalls{wait: w.opts.StallWait, onStall: w.opts.OnStall, now: time.Now},
+		counters: &w.counters, opts: &w.opts, spill: spill, owe: w.owe,
+	}
+	for i := range n {
 		w.shards = append(w.shards, &shard{
-			queue: newQueue(), gate: w.gate, table: w.table, lsm: layout, shape: h, seqs: w.seqs,
-			pool: lsm.NewPool(memory, spill), writers: map[destination]bucketWriter{},
+			shared: w.shared, queue: newQueue(), pool: lsm.NewPool(memory, spill), buckets: map[destination]*bucket{},
+			mine: func(to destination) bool { return shardOf(to, w.seed, n) == i },
 		})
 	}
 	return nil
+}
+
+// findOwed looks for what an earlier writer has left to compact: without it the
+// changelog of its rows would be missing for as long as nobody writes.
+func (w *Writer) findOwed(ctx context.Context) error {
+	h := w.shape
+	if !h.strategy.compacts || w.opts.Overwrite != nil {
+		return nil
+	}
+	below := int32(0)
+	switch {
+	case h.strategy.fullCommits > 0 || h.strategy.fullInterval > 0:
+		below = math.MaxInt32 // whatever the highest level is, its buckets are settled
+	case h.strategy.lookup:
+		below = 1
+	default:
+		return nil
+	}
+	owing, err := w.state.unmerged(ctx, below)
+	if err != nil || len(owing) == 0 {
+		return err
+	}
+	for _, s := range w.shards {
+		s.queue.push(task{owing: owing})
+	}
+	if h.strategy.lookup {
+		w.owed = time.Now().Add(w.opts.CommitInterval)
+	}
+	return nil
+}
+
+// once returns a function that calls find once and then gives the same answer.
+func once(find func(context.Context) ([]destination, error)) func(context.Context) ([]destination, error) {
+	var first sync.Once
+	var buckets []destination
+	var err error
+	return func(ctx context.Context) ([]destination, error) {
+		first.Do(func() { buckets, err = find(ctx) })
+		return buckets, err
+	}
 }
 
 func (w *Writer) spillOptions(options paimon.Options) (lsm.SpillOptions, error) {
@@ -219,20 +280,47 @@ func (w *Writer) write(ctx context.Context, rows *rowdata.Changes, pos Position)
 		return nil, &BatchError{Reason: fmt.Sprintf("it has %d bytes, at most %d are taken at once", c.bytes, w.opts.BatchBytesMax)}
 	}
 	portions := w.shape.route(&c, &w.routers)
+	touched := w.touched(&c, portions)
 	if len(portions) == 0 {
 		c.bytes = 0
-	} else if err := w.seqs.admit(ctx, portions, w.beginsGroup()); err != nil {
+	} else if err := w.state.admit(ctx, portions, w.beginsGroup()); err != nil {
 		return nil, err
 	}
-	if err := w.gate.enter(ctx, c.bytes); err != nil {
-		return nil, err
+	if !w.gate.tryEnter(c.bytes) {
+		bounded, stop := w.shared.stalls.bound(ctx)
+		err := w.gate.enter(bounded, c.bytes)
+		stop()
+		if err != nil {
+			return nil, err
+		}
 	}
-	g, err := w.enqueue(ctx, &c, portions, pos)
+	g, err := w.enqueue(ctx, &c, portions, touched, pos)
 	if err != nil {
 		w.gate.leave(c.bytes)
 		return nil, err
 	}
 	return &Receipt{group: g}, nil
+}
+
+// touched returns the buckets of which the batch has rows that are ignored and no
+// others: for a full compaction they count as written (semantics section 1.9).
+func (w *Writer) touched(c *checked, portions []portion) []destination {
+	if c.keep == nil || !w.shape.strategy.compacts {
+		return nil
+	}
+	have := make(map[destination]struct{}, len(portions))
+	for i := range portions {
+		have[portions[i].to] = struct{}{}
+	}
+	whole := *c
+	whole.keep = nil
+	var out []destination
+	for _, p := range w.shape.route(&whole, &w.routers) {
+		if _, written := have[p.to]; !written {
+			out = append(out, p.to)
+		}
+	}
+	return out
 }
 
 // beginsGroup tells whether the next batch is the first of its commit.
@@ -245,15 +333,21 @@ func (w *Writer) beginsGroup() bool {
 // enqueue puts the batch into the open group and its rows on their way. All
 // shards get the batches of a group before they are told to prepare it, since
 // both happen under the lock.
-func (w *Writer) enqueue(ctx context.Context, c *checked, portions []portion, pos Position) (*group, error) {
+func (w *Writer) enqueue(ctx context.Context, c *checked, portions []portion, touched []destination, pos Position) (*group, error) {
 	w.mu.Lock()
 	for w.failed == nil && !w.closing && w.full(w.open) {
 		cut := w.cut
 		w.mu.Unlock()
+		bounded, stop := w.shared.stalls.bound(ctx)
+		var err error
 		select {
 		case <-cut:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		case <-bounded.Done():
+			err = context.Cause(bounded)
+		}
+		stop()
+		if err != nil {
+			return nil, err
 		}
 		w.mu.Lock()
 	}
@@ -284,6 +378,10 @@ func (w *Writer) enqueue(ctx context.Context, c *checked, portions []portion, po
 		s := w.shards[shardOf(p.to, w.seed, len(w.shards))]
 		s.queue.push(task{rows: c.rows, idx: p.idx, to: p.to, bytes: share})
 	}
+	for _, to := range touched {
+		w.shards[shardOf(to, w.seed, len(w.shards))].queue.push(task{to: to, touch: true})
+	}
+	g.touched = g.touched || len(portions)+len(touched) > 0
 	if g.batches == 1 || w.full(g) {
 		w.nudge()
 	}
@@ -324,12 +422,19 @@ func (w *Writer) nudge() {
 // Commit commits what was written before the call without waiting for more, and
 // returns the newest snapshot of this writer's user, 0 if there is none.
 func (w *Writer) Commit(ctx context.Context) (snapshot int64, err error) {
+	return w.CommitWith(ctx, CompactAuto)
+}
+
+// CommitWith is [Writer.Commit] that says what is done about compaction. With
+// [CompactWait] and [CompactFull] it does so also if nothing was written.
+func (w *Writer) CommitWith(ctx context.Context, mode CompactMode) (snapshot int64, err error) {
 	w.mu.Lock()
 	g := w.open
-	if g.batches == 0 && w.opts.Overwrite == nil {
+	if g.batches == 0 && w.opts.Overwrite == nil && mode < CompactWait && w.owed.IsZero() {
 		g = w.committing
 	} else {
 		g.forced = true
+		g.mode = max(g.mode, mode)
 	}
 	snapshot, err = w.snapshot, w.failed
 	w.mu.Unlock()

@@ -36,6 +36,8 @@ func reach() map[string]float64 {
 	return map[string]float64{
 		"ingest-none": 2.2, "ingest-input": 2.5, "tail": 2.5, "scan-runs": 2.5, "scan-compacted": 3,
 		"poll": 2, "commit-10k-write-only": 2, "commit-1m-write-only": 2,
+		"ingest-lookup": 8, "ingest-full-compaction-10": 3, "ingest-full-compaction-1": 3, "compact": 2.4,
+		"ingest-partial-update": 6, "ingest-aggregation": 6, "point-hit": 2, "point-miss": 1.2,
 	}
 }
 

@@ -50,33 +50,88 @@ func (g *generator) bounded(n uint64) uint64 { return (g.next() >> 1) % n }
 // Key returns the key with an index.
 func Key(seed, index uint64) int64 { return int64(mix(seed + (index+1)*gamma)) }
 
-// Append appends the row of a key and an ordinal to a batch of these columns.
-func Append(b *rowdata.Batch, seed uint64, key int64, ordinal uint64) {
+// values are the values of a row that are drawn.
+type values struct {
+	customer, status, amount int64
+	note                     [60]byte
+	noteLen                  int
+	weight, score            float64
+}
+
+func draw(v *values, seed uint64, key int64, ordinal uint64) {
 	g := generator(mix(mix(ordinal^seed) ^ uint64(key)))
-	b.Cols[0].AppendI64(key)
-	b.Cols[1].AppendI64(int64(g.bounded(1_000_000)))
-	b.Cols[2].AppendString(statuses[g.bounded(8)])
-	b.Cols[3].AppendI64(int64(g.bounded(100_000_000)))
-	var note [60]byte
-	n := int(20 + g.bounded(41))
+	v.customer = int64(g.bounded(1_000_000))
+	v.status = int64(g.bounded(8))
+	v.amount = int64(g.bounded(100_000_000))
+	v.noteLen = int(20 + g.bounded(41))
 	var word uint64
-	for i := range n {
+	for i := range v.noteLen {
 		if i%8 == 0 {
 			word = g.next()
 		}
-		note[i] = letters[word&63]
+		v.note[i] = letters[word&63]
 		word >>= 8
 	}
-	b.Cols[4].AppendBytes(note[:n])
+	v.weight = float64(g.next()>>11) * 0x1p-53
+	v.score = float64(g.bounded(10_000)) / 100
+}
+
+// Append appends the row of a key and an ordinal to a batch of these columns.
+func Append(b *rowdata.Batch, seed uint64, key int64, ordinal uint64) {
+	appendParts(b, seed, key, ordinal, true, true)
+}
+
+// AppendHalf appends the same row with half of its columns: the others, which
+// ones by the ordinal, are NULL.
+func AppendHalf(b *rowdata.Batch, seed uint64, key int64, ordinal uint64) {
+	appendParts(b, seed, key, ordinal, ordinal%2 == 0, ordinal%2 == 1)
+}
+
+func appendParts(b *rowdata.Batch, seed uint64, key int64, ordinal uint64, first, second bool) {
+	var v values
+	draw(&v, seed, key, ordinal)
+	b.Cols[0].AppendI64(key)
+	if first {
+		b.Cols[1].AppendI64(v.customer)
+		b.Cols[2].AppendString(statuses[v.status])
+		b.Cols[3].AppendI64(v.amount)
+	} else {
+		nulls(b.Cols[1:4])
+	}
+	if second {
+		b.Cols[4].AppendBytes(v.note[:v.noteLen])
+	} else {
+		nulls(b.Cols[4:5])
+	}
 	b.Cols[5].AppendI64(int64(epoch + ordinal))
-	b.Cols[6].AppendF64(float64(g.next()>>11) * 0x1p-53)
-	b.Cols[7].AppendF64(float64(g.bounded(10_000)) / 100)
+	if second {
+		b.Cols[6].AppendF64(v.weight)
+		b.Cols[7].AppendF64(v.score)
+	} else {
+		nulls(b.Cols[6:8])
+	}
 	b.CloseRow()
 }
 
-// Bytes is the plain size of row i: 8 a number, the length of each string.
-func Bytes(b *rowdata.Batch, i int) int64 {
-	return 6*8 + int64(len(b.Cols[2].Bytes(i))+len(b.Cols[4].Bytes(i)))
+func nulls(cols []*rowdata.Vector) {
+	for _, v := range cols {
+		v.AppendNull()
+	}
+}
+
+// Bytes is the plain size of row i: 8 a number, the length of each string, 0 for
+// NULL.
+func Bytes(b *rowdata.Batch, i int) (size int64) {
+	for _, v := range b.Cols {
+		switch {
+		case v.IsNull(i):
+		case v.Storage() == rowdata.StoreBytes:
+			size += int64(len(v.Bytes(i)))
+		default:
+			size += 8
+		}
+	}
+	return size
 }
 
 // Digest is that of a multiset of rows.

@@ -74,6 +74,14 @@ func probes() []probe {
 			rate("rows", "PipelineIngestL0", "rows/cpu-s", 0.4),
 		},
 		{
+			"ingest-lookup", "10 commits of 20k upserts on 1M rows, with level files, looked-up changelog and index", 1, ingestLookup,
+			rate("rows", "PipelineLookupChangelog/index=batch", "rows/cpu-s", 1.2),
+		},
+		{
+			"compact", "8 sorted runs of 1.25M rows into one, and the commit", 1, compactAll,
+			rate("rows", "PipelineCompact8", "rows/cpu-s", 0.6),
+		},
+		{
 			"tail-columns", "1M rows of files to one gRPC subscriber, 100 a message, binary", 1, tailGRPC("columns"),
 			rate("events", "PipelineTailGRPC/json=false/batch=100", "events/cpu-s", 0.5),
 		},

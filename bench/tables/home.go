@@ -191,8 +191,11 @@ func (h *Home) Drop(t *paimon.Table) error {
 func Folder(t *paimon.Table) string { return "/" + t.Path }
 
 // Size is the bytes of a table's files, data and metadata.
-func Size(t *paimon.Table) (bytes int64, err error) {
-	err = filepath.WalkDir(Folder(t), func(_ string, d fs.DirEntry, err error) error {
+func Size(t *paimon.Table) (bytes int64, err error) { return FolderSize(Folder(t)) }
+
+// FolderSize is the bytes of all files in a folder.
+func FolderSize(dir string) (bytes int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}

@@ -79,7 +79,7 @@ func (g growth) run(ctx context.Context, h *home, verify bool) (*result, error) 
 	if err != nil {
 		return nil, err
 	}
-	res.note("commits", len(commits)).note("ms_max", commits.Millis(1)).note("snapshots", w.Commits).
+	res.note("commits", len(commits)).note("ms_max", commits.Millis(1)).note("snapshots", w.Snapshots).
 		note("disk_mb", (after-before+500_000)/million).note("fsync", h.fsync)
 	for _, mark := range marks {
 		if mark <= last {

@@ -15,6 +15,7 @@ import (
 type home struct {
 	*settings
 	*tables.Home
+	caches int // folders of indexes so far
 }
 
 // table is the definition of every table; the rest are Paimon's defaults.

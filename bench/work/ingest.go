@@ -99,7 +99,7 @@ func (g ingest) run(ctx context.Context, h *home, verify bool) (_ *result, err e
 	}
 	res.note("commits", len(commits)).note("commit_ms_first", meter.Millis(commits[0])).
 		note("commit_ms_p50", commits.Millis(0.5)).note("commit_ms_max", commits.Millis(1)).
-		note("snapshots", w.Commits).note("disk_mb", (bytes+500_000)/million).note("fsync", h.fsync)
+		note("snapshots", w.Snapshots).note("disk_mb", (bytes+500_000)/million).note("fsync", h.fsync)
 	if verify {
 		d, err := tableDigest(ctx, t)
 		if err != nil {

@@ -129,7 +129,7 @@ func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 		return err
 	}
 	for _, name := range names {
-		if err := runWork(ctx, &home{s, t}, name, in, out); err != nil {
+		if err := runWork(ctx, &home{settings: s, Home: t}, name, in, out); err != nil {
 			return errors.Join(fmt.Errorf("%s: %w", name, err), t.Close())
 		}
 	}

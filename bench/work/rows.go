@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"sluice/bench/orders"
 	"sluice/bench/tables"
@@ -17,6 +18,7 @@ const batchRows = 10_000
 type rows struct {
 	typ     *rowdata.RowType
 	seed    uint64
+	halves  bool // rows with half of their columns
 	batches []*rowdata.Changes
 	used    int
 	bytes   int64
@@ -36,7 +38,11 @@ func (r *rows) add(index, ordinal uint64) {
 		r.used++
 	}
 	b := &r.batches[r.used-1].Batch
-	orders.Append(b, r.seed, orders.Key(r.seed, index), ordinal)
+	if r.halves {
+		orders.AppendHalf(b, r.seed, orders.Key(r.seed, index), ordinal)
+	} else {
+		orders.Append(b, r.seed, orders.Key(r.seed, index), ordinal)
+	}
 	r.bytes += orders.Bytes(b, b.N-1)
 }
 
@@ -45,16 +51,16 @@ func (r *rows) filled() []*rowdata.Changes { return r.batches[:r.used] }
 
 // fill writes rows in commits of equal size; index names the key of each row,
 // whose ordinal is its number.
-func fill(ctx context.Context, h *home, t *paimon.Table, count, commitRows uint64, index func(ordinal uint64) uint64) (err error) {
+func fill(ctx context.Context, h *home, t *paimon.Table, count, commitRows uint64, index func(ordinal uint64) uint64) error {
 	w, err := tables.NewWriter(ctx, t, nil)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if e := w.Close(ctx); err == nil {
-			err = e
-		}
-	}()
+	return errors.Join(write(ctx, h, w, count, commitRows, index), w.Close(ctx))
+}
+
+// write is fill with a writer that is open.
+func write(ctx context.Context, h *home, w *tables.Writer, count, commitRows uint64, index func(ordinal uint64) uint64) error {
 	r := &rows{typ: w.Type(), seed: h.seed}
 	for at := uint64(0); at < count; at += commitRows {
 		r.reset()

@@ -19,15 +19,26 @@ import (
 // expected are the digests that bench/peer/model prints with -divide 1000: it
 // makes them of maps, from the definitions alone.
 var expected = map[string]map[string]string{
-	"generate":              {"rows": "1000:a99a26720b9f0ae1:bf58fa0201605c19"},
-	"ingest-none":           {"table": "5000:fcbcb7f52d8b49e9:6c4ff62fbf2c3077"},
-	"ingest-input":          {"table": "5000:fcbcb7f52d8b49e9:6c4ff62fbf2c3077", "changelog": "5000:fcbcb7f52d8b49e9:6c4ff62fbf2c3077"},
-	"tail":                  {"changelog": "5000:fcbcb7f52d8b49e9:6c4ff62fbf2c3077"},
-	"scan-runs":             {"table": "2950:6f157ee8e6312910:ecf032d0171f7a94"},
-	"scan-compacted":        {"table": "2950:6f157ee8e6312910:ecf032d0171f7a94"},
-	"poll":                  {"changelog": "10:b6762b0e1fab22e2:1f378f12ae3a173a"},
-	"commit-10k-write-only": {"table": "314:7150123b25bce892:ee49df10203a4e52"},
-	"commit-1m-write-only":  {"table": "1304:f6f2008cd6b1cc7d:a1dd0467d266e6b5"},
+	"generate":                  {"rows": "1000:a99a26720b9f0ae1:bf58fa0201605c19"},
+	"ingest-none":               {"table": "5000:fcbcb7f52d8b49e9:6c4ff62fbf2c3077"},
+	"ingest-input":              {"table": "5000:fcbcb7f52d8b49e9:6c4ff62fbf2c3077", "changelog": "5000:fcbcb7f52d8b49e9:6c4ff62fbf2c3077"},
+	"ingest-lookup":             {"table": "1500:f81049e2ba129708:f5cc9478a5d35136", "changelog": "1488:e43d8af3c63f5396:5da44dcb4a07c4fc"},
+	"ingest-lookup-zipf":        {"table": "1478:236d2c245abab848:9a7830a87db2b9d6", "changelog": "1222:578a554f4f9c3414:3d6417af3c556b76"},
+	"ingest-lookup-10m":         {"table": "10500:f2d9f2b352fbc060:da23a248c685a054", "changelog": "1500:7145a4c74ed45273:45dbf1481898e3d7"},
+	"ingest-lookup-10m-zipf":    {"table": "10478:634dfc8e57633bd1:2b472fce1e3d901b", "changelog": "1308:51dd7f29f398e5cf:a64041cbe99adcab"},
+	"ingest-full-compaction-1":  {"table": "1500:f81049e2ba129708:f5cc9478a5d35136", "changelog": "1488:e43d8af3c63f5396:5da44dcb4a07c4fc"},
+	"ingest-full-compaction-10": {"table": "1500:f81049e2ba129708:f5cc9478a5d35136", "changelog": "1398:655475a95be8f8b6:1660ac0c8397fe46"},
+	"ingest-partial-update":     {"table": "1262:3620b27d3aabd959:e66bd41d74015fdd", "changelog": "734:966b74d1278658a7:1d5dcc29978dd397"},
+	"ingest-aggregation":        {"table": "1262:68f19c09c4b7758a:3a0f553736d68f0c", "changelog": "734:4f3b9055c0ebc71d:1e07530874845567"},
+	"compact":                   {"table": "2950:6f157ee8e6312910:ecf032d0171f7a94"},
+	"point-hit":                 {"found": "1000:ec748379d495da85:5dbc64fbc288908d"},
+	"point-miss":                {"found": "0:0000000000000000:0000000000000000"},
+	"tail":                      {"changelog": "5000:fcbcb7f52d8b49e9:6c4ff62fbf2c3077"},
+	"scan-runs":                 {"table": "2950:6f157ee8e6312910:ecf032d0171f7a94"},
+	"scan-compacted":            {"table": "2950:6f157ee8e6312910:ecf032d0171f7a94"},
+	"poll":                      {"changelog": "10:b6762b0e1fab22e2:1f378f12ae3a173a"},
+	"commit-10k-write-only":     {"table": "314:7150123b25bce892:ee49df10203a4e52"},
+	"commit-1m-write-only":      {"table": "1304:f6f2008cd6b1cc7d:a1dd0467d266e6b5"},
 }
 
 // peerHome makes a home like the peer's, with tables that have the same rows.

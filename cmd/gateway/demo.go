@@ -87,7 +87,7 @@ type demoRun struct {
 	w      *tablewriter.Writer
 	stream *demo.Stream
 
-	written  int64         // rows handed to the writer
+	told     atomic.Int64  // changes that the snapshots tell
 	commits  atomic.Int64  // snapshots made
 	last     atomic.Int64  // newest snapshot made here
 	shown    atomic.Int64  // rows that the subscriber got
@@ -162,9 +162,12 @@ func (r *demoRun) open(ctx context.Context) error {
 		return err
 	}
 	r.w, err = tablewriter.Open(ctx, r.table, tablewriter.Options{
-		User: "sluice-demo", CommitInterval: 100 * time.Millisecond,
+		User: "sluice-demo", CommitInterval: 100 * time.Millisecond, LookupDir: filepath.Join(r.f.dir, "lookup"),
 		OnCommit: func(s *paimon.Snapshot) {
 			r.commits.Add(1)
+			if s.ChangelogRecordCount != nil {
+				r.told.Add(*s.ChangelogRecordCount)
+			}
 			r.last.Store(s.ID)
 			srv.Committed(demo.Table)
 		},
@@ -213,7 +216,7 @@ func (r *demoRun) openTable(ctx context.Context) error {
 		}
 		t, err = cat.CreateTable(ctx, demo.Table, paimon.SchemaSpec{
 			Schema:  paimon.ColumnsSpec{Fields: demo.Fields(), PK: []string{"id"}},
-			Options: map[string]string{"bucket": "1", "changelog-producer": "input", "write-only": "true", "snapshot.time-retained": "10 min"},
+			Options: map[string]string{"bucket": "1", "changelog-producer": "lookup", "snapshot.time-retained": "10 min"},
 		})
 	}
 	r.table = t
@@ -307,12 +310,8 @@ func (r *demoRun) batch(ctx context.Context, n int) error {
 			return err
 		}
 	}
-	count := int64(rows.N)
-	if _, err := r.w.Write(ctx, rows, tablewriter.Position{Source: "demo", Value: r.stream.Position().String()}); err != nil {
-		return err
-	}
-	r.written += count
-	return nil
+	_, err := r.w.Write(ctx, rows, tablewriter.Position{Source: "demo", Value: r.stream.Position().String()})
+	return err
 }
 
 // view subscribes like any client and prints what it gets.
@@ -374,7 +373,7 @@ func (r *demoRun) await(ctx context.Context) error {
 }
 
 func (r *demoRun) greet() {
-	fmt.Fprintf(r.out, `table shop.orders in %s, changelog producer input, %d changes a second. In other terminals:
+	fmt.Fprintf(r.out, `table shop.orders in %s, changelog producer %s, %d changes a second. In other terminals:
 
   gateway tail shop.orders --server %s --from full
   grpcurl -plaintext -d '{"feed":"shop.orders","start":{"earliest":{}},"format":"FORMAT_JSON"}' %s sluice.v1.FeedService/Subscribe
@@ -383,17 +382,17 @@ func (r *demoRun) greet() {
   curl 'http://%s/v1/tables/shop.orders/rows?limit=5'
   gateway read shop.orders --warehouse %s --where "status = 'NEW'"
 
-`, filepath.Join(r.f.dir, "warehouse"), r.f.rate, r.srv.GRPCAddr(), r.srv.GRPCAddr(), r.srv.HTTPAddr(), r.srv.NATSURL(), r.srv.HTTPAddr(), filepath.Join(r.f.dir, "warehouse"))
+`, filepath.Join(r.f.dir, "warehouse"), r.table.Schema().ChangelogProducer(), r.f.rate, r.srv.GRPCAddr(), r.srv.GRPCAddr(), r.srv.HTTPAddr(), r.srv.NATSURL(), r.srv.HTTPAddr(), filepath.Join(r.f.dir, "warehouse"))
 }
 
 // summary says what was done, and that all of it arrived.
 func (r *demoRun) summary(cmd *cobra.Command, a *app) error {
-	if r.shown.Load() != r.written {
-		return fmt.Errorf("%d rows were written, the subscriber got %d", r.written, r.shown.Load())
+	if r.shown.Load() != r.told.Load() {
+		return fmt.Errorf("%d changes were committed, the subscriber got %d", r.told.Load(), r.shown.Load())
 	}
-	return a.done(cmd, map[string]any{"rows": r.written, "commits": r.commits.Load(), "snapshot": r.last.Load(), "delivered": r.shown.Load()},
+	return a.done(cmd, map[string]any{"rows": r.told.Load(), "commits": r.commits.Load(), "snapshot": r.last.Load(), "delivered": r.shown.Load()},
 		"-- %d rows in %d commits, newest snapshot %d; the subscriber got each of them once. Start the demo again to go on.",
-		r.written, r.commits.Load(), r.last.Load())
+		r.told.Load(), r.commits.Load(), r.last.Load())
 }
 
 // syncWriter lets several goroutines write whole lines.

@@ -49,7 +49,7 @@ func TestCommandsAreThere(t *testing.T) {
 		have[strings.TrimPrefix(c.CommandPath(), "gateway ")] = true
 	}
 	for _, name := range []string{
-		"demo", "serve", "table create", "table list", "table show", "table alter", "table drop", "write", "read", "changes", "tail",
+		"demo", "serve", "table create", "table list", "table show", "table alter", "table truncate", "table drop", "write", "compact", "read", "changes", "tail",
 		"snapshot list", "snapshot show", "snapshot expire", "snapshot rollback", "tag list", "tag create", "tag delete",
 		"branch list", "branch create", "branch delete", "branch fast-forward", "consumer list", "consumer reset", "consumer delete", "orphan clean",
 		"inspect snapshot", "inspect manifest-list", "inspect manifest", "inspect datafile", "inspect schema", "inspect cursor", "version",

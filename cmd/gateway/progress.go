@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,8 @@ import (
 type progress struct {
 	on   bool
 	what string
+
+	mu   sync.Mutex
 	last time.Time
 	used bool
 }
@@ -24,6 +27,8 @@ func (a *app) newProgress(cmd *cobra.Command, what string) *progress {
 const redraw = 100 * time.Millisecond
 
 func (p *progress) update(format string, args ...any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if now := time.Now(); p.on && now.Sub(p.last) >= redraw {
 		p.last, p.used = now, true
 		fmt.Fprintf(os.Stderr, "\r\x1b[K%s: %s", p.what, fmt.Sprintf(format, args...))
@@ -31,6 +36,8 @@ func (p *progress) update(format string, args ...any) {
 }
 
 func (p *progress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.used {
 		fmt.Fprint(os.Stderr, "\r\x1b[K")
 	}

@@ -41,7 +41,7 @@ func newRoot() *cobra.Command {
 	f.BoolVar(&a.json, "json", false, "JSON lines instead of text for people")
 	root.AddCommand(
 		a.demoCommand(), a.serveCommand(),
-		a.tableCommand(), a.writeCommand(), a.readCommand(), a.changesCommand(), a.tailCommand(),
+		a.tableCommand(), a.writeCommand(), a.compactCommand(), a.readCommand(), a.changesCommand(), a.tailCommand(),
 		a.snapshotCommand(), a.tagCommand(), a.branchCommand(), a.consumerCommand(), a.orphanCommand(),
 		a.inspectCommand(), a.versionCommand(),
 	)

@@ -17,7 +17,12 @@ func (a *app) serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve --config sluice.yaml",
 		Short: "Serve the feeds of a warehouse over gRPC, WebSocket, HTTP and NATS",
-		Args:  cobra.NoArgs,
+		Long: `Serve the feeds of a warehouse over gRPC, WebSocket, HTTP and NATS.
+
+The garbage collector keeps memory near what the windows of the feeds, their
+readers and the connections may take together; set GOMEMLIMIT to choose another
+limit.`,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if file == "" {
 				return usagef("no configuration: name a file with --config FILE")
@@ -36,6 +41,7 @@ func (a *app) serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			limitMemory(serverBudget(c))
 			s, err := server.New(cmd.Context(), c, log)
 			if err != nil {
 				return err

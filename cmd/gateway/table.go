@@ -9,20 +9,49 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"sluice/internal/spec"
 	"sluice/paimon"
+	"sluice/paimon/commit"
 )
 
 func (a *app) tableCommand() *cobra.Command {
 	return group("table", "Create, list, show, alter and drop tables",
 		a.tableCreate(),
 		&cobra.Command{Use: "list [DB]", Short: "List the tables of the warehouse or of one database", Args: cobra.MaximumNArgs(1), RunE: a.tableList},
-		a.tableCmd("show DB.T", "Show the columns, keys and options of a table", cobra.ExactArgs(1), a.tableShow),
+		a.tableShowCommand(),
 		a.tableAlter(),
+		a.tableTruncate(),
 		a.tableDrop(),
 	)
+}
+
+func (a *app) tableShowCommand() *cobra.Command {
+	var health bool
+	cmd := a.tableCmd("show DB.T", "Show the columns, keys and options of a table, or the health of its buckets", cobra.ExactArgs(1), func(cmd *cobra.Command, t *paimon.Table, rest []string) error {
+		if health {
+			return a.tableHealth(cmd, t)
+		}
+		return a.tableShow(cmd, t, rest)
+	})
+	cmd.Flags().BoolVar(&health, "health", false, "show sorted runs, levels and small files of each bucket, and what a compaction would do now")
+	return cmd
+}
+
+func (a *app) tableTruncate() *cobra.Command {
+	return a.tableCmd("truncate DB.T", "Remove all rows of a table; its history stays", cobra.ExactArgs(1), func(cmd *cobra.Command, t *paimon.Table, _ []string) error {
+		r, err := commit.New(t, commit.Options{}).Truncate(cmd.Context(), uuid.NewString(), paimon.BatchCommitIdentifier)
+		if err != nil {
+			return err
+		}
+		id := int64(0)
+		if last := r.Last(); last != nil {
+			id = last.ID
+		}
+		return a.done(cmd, map[string]any{"snapshot": id}, "all rows are gone with snapshot %d", id)
+	})
 }
 
 func (a *app) tableCreate() *cobra.Command {

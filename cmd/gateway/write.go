@@ -15,6 +15,7 @@ import (
 
 	"sluice/ingest"
 	"sluice/paimon"
+	"sluice/paimon/commit"
 	"sluice/paimon/maintenance"
 	"sluice/paimon/rowdata"
 	"sluice/tablewriter"
@@ -26,6 +27,9 @@ type writeFlags struct {
 	interval time.Duration
 	user     string
 	decimals string
+
+	overwrite string
+	lookupDir string
 }
 
 func (a *app) writeCommand() *cobra.Command {
@@ -39,12 +43,17 @@ JSON lines are {"kind":"+U","row":{…}} or a bare object, which is an upsert;
 {"commit":true} ends a commit. Everything is committed at the end of the input.
 With --user and a file the position is stored with each commit: running the same
 command again after a failure goes on after the last committed line. A file is
-known by its full path: give one with new content another name.`
+known by its full path: give one with new content another name.
+
+The garbage collector keeps memory near write-buffer-size of the table and some
+200 MB; set GOMEMLIMIT to choose another limit.`
 	fl := cmd.Flags()
 	fl.StringVar(&f.format, "format", "jsonl", "jsonl, csv or debezium-json")
 	fl.IntVar(&f.rows, "commit-rows", 0, "commit after so many rows (default: at commit marks and at the end)")
 	fl.DurationVar(&f.interval, "commit-interval", 0, "commit after so much time")
 	fl.StringVar(&f.user, "user", "", "commit user; one of your own makes the command restartable (default: a new one)")
+	fl.StringVar(&f.overwrite, "overwrite", "", "replace rows in one commit without changelog: all, or those of the partitions that occur (partitions)")
+	fl.StringVar(&f.lookupDir, "lookup-dir", "", "folder of the lookup indexes, a cache (default: in the user's cache folder)")
 	fl.StringVar(&f.decimals, "decimals", "base64", "how Debezium wrote DECIMAL: base64 (decimal.handling.mode=precise) or text")
 	return cmd
 }
@@ -140,8 +149,22 @@ func (a *app) write(cmd *cobra.Command, t *paimon.Table, rest []string, f *write
 			}
 		}
 	}
+	bar := a.newProgress(cmd, "written")
 	// Rows wait for a commit of ours, not for the writer's clock.
-	w, err := tablewriter.Open(ctx, t, tablewriter.Options{User: f.user, CommitInterval: 24 * time.Hour, CommitRows: 1 << 40})
+	limitMemory(writerBudget(t))
+	o := tablewriter.Options{
+		User: f.user, CommitInterval: 24 * time.Hour, CommitRows: 1 << 40, LookupDir: f.lookupDir, StallWait: -1,
+		OnStall: func(s tablewriter.Stall) {
+			if !s.Over {
+				fmt.Fprintf(cmd.ErrOrStderr(), "%s has %d sorted runs: waiting for compaction\n", s.Bucket, s.Runs)
+			}
+		},
+		OnRebuild: func(bucket string, rows int64) { bar.update("lookup index of %s, %d rows", bucket, rows) },
+	}
+	if o.Overwrite, err = overwriteOf(f.overwrite); err != nil {
+		return err
+	}
+	w, err := tablewriter.Open(ctx, t, o)
 	if err != nil {
 		return err
 	}
@@ -171,7 +194,6 @@ func (a *app) write(cmd *cobra.Command, t *paimon.Table, rest []string, f *write
 	if err != nil {
 		return err
 	}
-	bar := a.newProgress(cmd, "written")
 	expire := func() error { // as every writer that is not write-only does after its commits
 		if writeOnly, err := t.Options().Bool(paimon.OptWriteOnly); err != nil || writeOnly {
 			return err
@@ -198,6 +220,19 @@ func (a *app) write(cmd *cobra.Command, t *paimon.Table, rest []string, f *write
 	}
 	return a.done(cmd, map[string]any{"rows": done.Rows, "commits": done.Commits, "snapshot": done.Snapshot, "skipped": skip},
 		"%d rows in %d commits, newest snapshot %d%s", done.Rows, done.Commits, done.Snapshot, skippedText(skip))
+}
+
+// overwriteOf reads the flag --overwrite.
+func overwriteOf(text string) (*commit.Overwrite, error) {
+	switch text {
+	case "":
+		return nil, nil
+	case "all":
+		return &commit.Overwrite{}, nil
+	case "partitions":
+		return &commit.Overwrite{Dynamic: true}, nil
+	}
+	return nil, usagef("--overwrite %q: want all or partitions", text)
 }
 
 func skippedText(skip int64) string {

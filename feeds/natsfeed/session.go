@@ -53,7 +53,7 @@ func (p *Publisher) session(ctx context.Context) (acked bool, err error) {
 	}
 	sub, err := p.feed.Subscribe(ctx, feeds.Request{
 		Feed: p.feed.Name(), Start: at.start,
-		View: feeds.View{Encoder: p.encoder(), MaxRows: p.o.EventsPerMessage, MaxBytes: p.payloadMax()},
+		View: feeds.View{Encoder: p.encoder(), MaxRows: p.o.EventsPerMessage, MaxBytes: p.payloadMax(), Transient: true},
 	})
 	if err != nil {
 		return false, fmt.Errorf("feed %s: %w", p.feed.Name(), err)

@@ -25,7 +25,7 @@ func TestLiveWriter(t *testing.T) {
 	require.NoError(t, cat.CreateDatabase(t.Context(), "g"))
 	table, err := cat.CreateTable(t.Context(), "g.t", paimon.SchemaSpec{
 		Schema:  paimon.ColumnsSpec{Fields: []string{"k BIGINT NOT NULL", "v STRING"}, PK: []string{"k"}},
-		Options: map[string]string{"bucket": "1", "changelog-producer": "input"},
+		Options: map[string]string{"bucket": "1", "changelog-producer": "input", "write-only": "true"}, // a commit, a snapshot
 	})
 	require.NoError(t, err)
 	c, feed := serve(t, tablefeed.New(cat, "g.t", "", snapshotreader.Options{}), tablefeed.NewWarehouse(cat))

@@ -36,6 +36,9 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.http != nil {
 		task("HTTP", func(context.Context) error { return s.serveHTTP() })
 	}
+	if s.http != nil {
+		task("health of tables", s.watchHealth) // for /metrics
+	}
 	for name, p := range s.publishers {
 		task("publisher of feed "+name, func(ctx context.Context) error {
 			// One publisher that cannot go on stops neither the others nor the

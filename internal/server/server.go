@@ -48,6 +48,7 @@ type Server struct {
 	nats       *embeddednats.Server
 	nc         *nats.Conn
 	publishers map[string]*natsfeed.Publisher // by feed
+	healths    []*tableHealth                 // of the feeds' tables
 
 	mu     sync.Mutex
 	broken map[string]error // publishers that gave up, by feed
@@ -202,6 +203,7 @@ func (s *Server) openListeners() error {
 		tlsConfig = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
 	}
 	tables := tablefeed.NewWarehouse(s.cat)
+	s.healths = s.newHealths()
 	if s.cfg.Listen.GRPC != config.Off {
 		if s.grpcAddr, err = net.Listen("tcp", s.cfg.Listen.GRPC); err != nil {
 			return fmt.Errorf("listen.grpc: %w", err)
@@ -247,6 +249,9 @@ func (s *Server) registry() *telemetry.Registry {
 				Value: func() float64 { st := f.Stats(); return m.Get(&st) },
 			})
 		}
+	}
+	for _, h := range s.healths {
+		h.register(r)
 	}
 	telemetry.Register(r, telemetry.Metric{
 		Name: "gateway_wsfeed_connections", Help: "Open WebSocket connections.", Value: func() float64 { return float64(s.ws.Connections()) },

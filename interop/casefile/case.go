@@ -1,14 +1,18 @@
-// Package casefile runs the case files of the conformance suite on our engine:
-// YAML or JSON documents that say what is written to a table and which changes
-// and rows must come out. The format is described at the top of
-// testdata/cases/changelog-cases.yaml.
+// Package casefile is the format of the conformance suite: case files, YAML or
+// JSON documents that say what is written to a table and which changes and rows
+// must come out, and files of histories, which are cases with the answer of another
+// engine. The format of cases is described at the top of
+// testdata/cases/changelog-cases.yaml. Package runner does on our engine what a
+// case says.
 package casefile
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"sluice/internal/spec"
 	"sluice/paimon"
@@ -22,7 +26,7 @@ type Case struct {
 	Commits   [][]Row            `yaml:"commits"`
 	Steps     []Step             `yaml:"steps"`
 	Changelog []any              `yaml:"changelog"` // a list of Row for each commit, or "none"
-	Sequence  any                `yaml:"changelog_seq"`
+	Sequence  [][]int64          `yaml:"changelog_seq"`
 	Kinds     [][]string         `yaml:"snapshot_kinds"`
 	Filler    int                `yaml:"filler"`
 	Order     string             `yaml:"order"`
@@ -33,20 +37,40 @@ type Case struct {
 	Certainty string             `yaml:"certainty"`
 }
 
-// Row is a change.
+// Row is a change. Values are as encoding/json decodes them with UseNumber.
 type Row struct {
 	Kind string `yaml:"kind" json:"kind"`
 	Row  []any  `yaml:"row" json:"row"`
 }
 
-// Step modifies a commit.
+// Step modifies a commit. The fields after Alter are not part of the format that
+// other engines know.
 type Step struct {
-	Compact string            `yaml:"compact"`
-	Reopen  bool              `yaml:"reopen"`
-	Mode    string            `yaml:"mode"`
-	Dynamic map[string]string `yaml:"dynamic"`
-	Alter   []string          `yaml:"alter"`
+	Compact string            `yaml:"compact" json:"compact,omitempty"`
+	Reopen  bool              `yaml:"reopen" json:"reopen,omitempty"`
+	Mode    string            `yaml:"mode" json:"mode,omitempty"`
+	Dynamic map[string]string `yaml:"dynamic" json:"dynamic,omitempty"`
+	Alter   []string          `yaml:"alter" json:"alter,omitempty"`
+	// Crash drops the writer as it stands before the commit, index and all that
+	// was not committed.
+	Crash bool `yaml:"crash" json:"crash,omitempty"`
+	// Index is done to the lookup index before the commit: save keeps a copy as a
+	// crash would leave it; the others close the writer: old puts the copy back,
+	// delete, cut, and flip (a bit of each file) destroy what is there.
+	Index string `yaml:"index" json:"index,omitempty"`
+	// User: the commit is that of a compactor beside the writer, which has no rows
+	// and compacts all buckets, fully if the step says so.
+	User string `yaml:"user" json:"user,omitempty"`
 }
+
+// What can be done to the lookup index (Step.Index).
+const (
+	IndexSave   = "save"   // a copy is kept, as a crash at this moment would leave it
+	IndexOld    = "old"    // the copy that was kept is put back
+	IndexDelete = "delete" // all files are deleted
+	IndexCut    = "cut"    // each file loses its second half
+	IndexFlip   = "flip"   // a bit of each file is turned over
+)
 
 // Incremental is a batch read of the changes between two snapshots.
 type Incremental struct {
@@ -74,18 +98,48 @@ func Load(file string) ([]Case, error) {
 		Version any    `yaml:"version"`
 		Cases   []Case `yaml:"cases"`
 	}
-	if err := spec.Loose(data, &doc); err != nil || len(doc.Cases) == 0 {
-		if listErr := spec.Loose(data, &doc.Cases); listErr != nil {
-			if err == nil {
-				err = listErr
-			}
+	if err := spec.Loose(data, &doc); err != nil {
+		if spec.Loose(data, &doc.Cases) != nil {
 			return nil, fmt.Errorf("%s: %w", filepath.Base(file), err)
 		}
 	}
 	if len(doc.Cases) == 0 {
 		return nil, fmt.Errorf("%s: no cases", filepath.Base(file))
 	}
+	for i := range doc.Cases {
+		if err := doc.Cases[i].normalize(); err != nil {
+			return nil, fmt.Errorf("%s: case %s: %w", filepath.Base(file), doc.Cases[i].Name, err)
+		}
+	}
 	return doc.Cases, nil
+}
+
+// normalize turns the values of rows into what encoding/json gives.
+func (c *Case) normalize() error {
+	for _, commit := range c.Commits {
+		for i := range commit {
+			x, err := asJSON(commit[i].Row)
+			if err != nil {
+				return err
+			}
+			commit[i].Row, _ = x.([]any)
+		}
+	}
+	return nil
+}
+
+// StepOf returns what modifies commit i, from 0.
+func (c *Case) StepOf(i int) Step {
+	if i < len(c.Steps) {
+		return c.Steps[i]
+	}
+	return Step{}
+}
+
+func decodeInto(text []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(into)
 }
 
 // asJSON turns a value from YAML into what encoding/json gives with UseNumber.
@@ -94,5 +148,19 @@ func asJSON(x any) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decode(text)
+	return Decode(text)
+}
+
+// KeyText renders the primary key of a row; equal keys have equal texts.
+func (c *Case) KeyText(x any) string {
+	row, _ := x.([]any)
+	var out []any
+	for _, k := range c.Schema.PK {
+		for i, f := range c.Schema.Fields {
+			if name, _, _ := strings.Cut(f, " "); name == k && i < len(row) {
+				out = append(out, row[i])
+			}
+		}
+	}
+	return Canonical(out)
 }

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-func decode(text []byte) (any, error) {
+// Decode reads JSON as encoding/json does with UseNumber.
+func Decode(text []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	var x any
@@ -17,25 +19,31 @@ func decode(text []byte) (any, error) {
 	return x, err
 }
 
-// canonical returns a text that equal values share: numbers by value, members of
+// Canonical returns a text that equal values share: numbers by value, members of
 // objects by name.
-func canonical(x any) string {
+func Canonical(x any) string {
 	switch v := x.(type) {
 	case json.Number:
+		if n, err := strconv.ParseInt(string(v), 10, 64); err == nil {
+			return strconv.FormatInt(n, 10)
+		}
 		if f, _, err := big.ParseFloat(v.String(), 10, 200, big.ToNearestEven); err == nil {
+			if f.Sign() == 0 {
+				return "0" // and not -0
+			}
 			return f.Text('g', 40)
 		}
 		return v.String()
 	case []any:
 		parts := make([]string, len(v))
 		for i := range v {
-			parts[i] = canonical(v[i])
+			parts[i] = Canonical(v[i])
 		}
 		return "[" + strings.Join(parts, ",") + "]"
 	case map[string]any:
 		parts := make([]string, 0, len(v))
 		for k, m := range v {
-			parts = append(parts, fmt.Sprintf("%q:%s", k, canonical(m)))
+			parts = append(parts, fmt.Sprintf("%q:%s", k, Canonical(m)))
 		}
 		slices.Sort(parts)
 		return "{" + strings.Join(parts, ",") + "}"
@@ -44,8 +52,17 @@ func canonical(x any) string {
 	return string(text)
 }
 
-// differ compares two lists of lines and says where they part; "" if nowhere.
-func differ(what string, want, got []string, anyOrder bool) string {
+// CanonicalAny is Canonical of a value as YAML or JSON gives it.
+func CanonicalAny(x any) (string, error) {
+	y, err := asJSON(x)
+	if err != nil {
+		return "", err
+	}
+	return Canonical(y), nil
+}
+
+// Differ compares two lists of lines and says where they part; "" if nowhere.
+func Differ(what string, want, got []string, anyOrder bool) string {
 	if anyOrder {
 		want, got = slices.Clone(want), slices.Clone(got)
 		slices.Sort(want)
@@ -67,8 +84,8 @@ func list(lines []string) string {
 	return strings.Join(lines, " ")
 }
 
-// changeLines renders the expected changes of one commit.
-func changeLines(x any) ([]string, error) {
+// ChangeLines renders the expected changes of one commit.
+func ChangeLines(x any) ([]string, error) {
 	if x == nil || x == "none" {
 		return nil, nil
 	}
@@ -86,7 +103,7 @@ func changeLines(x any) ([]string, error) {
 		if !ok {
 			return nil, fmt.Errorf("change %v: want {kind, row}", r)
 		}
-		out = append(out, fmt.Sprint(o["kind"])+canonical(o["row"]))
+		out = append(out, fmt.Sprint(o["kind"])+Canonical(o["row"]))
 	}
 	return out, nil
 }

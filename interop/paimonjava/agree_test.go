@@ -22,7 +22,7 @@ func (f *table) verify() {
 // problems returns what the audit finds.
 func (f *table) problems(options ...string) []string {
 	f.Helper()
-	lines, err := timed(append([]string{"verify", f.dir, "--quiet"}, options...)...)
+	lines, err := java(append([]string{"verify", f.dir, "--quiet"}, options...)...)
 	var failed *oracle.Error
 	if err != nil && !(errors.As(err, &failed) && failed.Exit == 1) {
 		f.Fatal(err)

@@ -56,7 +56,7 @@ func testCasts(t *testing.T, from string) {
 			continue // Java refuses some of these
 		}
 		text := fmt.Sprintf("alter column c%d type %s", i, to)
-		_, err := java.Run("alter", f.dir, text)
+		_, err := java("alter", f.dir, text)
 		var refused *oracle.Error
 		if err != nil && !errors.As(err, &refused) {
 			t.Fatal(err)

@@ -7,6 +7,9 @@
 // are the same text on both sides. What is compared is written down in
 // interop/java/README.md: the rendering of values, and what the audit checks.
 //
+// make interop-full compares after every step and with every condition, which
+// takes several times as long: it is for changes of the format.
+//
 // Tables are random. Each test prints the seed of its rows, and SLUICE_SEED=n
 // repeats it.
 package paimonjava

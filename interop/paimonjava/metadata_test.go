@@ -29,6 +29,7 @@ func TestMetadata(t *testing.T) {
 	} {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
+			l.options["write-only"] = "true" // a compaction that Java gives up leaves files
 			f := ours(t, paimon.SchemaSpec{
 				Schema: paimon.ColumnsSpec{
 					Fields: []string{"k INT NOT NULL", "p STRING NOT NULL", "q DATE NOT NULL", "s BIGINT NOT NULL", "a INT COMMENT 'an a'", "v STRING DEFAULT 'x'"},
@@ -51,7 +52,8 @@ func (g *history) settled() {
 	g.Helper()
 	g.verify()
 	g.sameDescription()
-	for _, b := range append(g.branches(), "") {
+	g.settlings++
+	for _, b := range few(append(g.branches(), ""), g.settlings, 2) {
 		g.sameRows(where{branch: b}, "")
 		from, to := g.span(b)
 		g.sameChanges(b, from, to)
@@ -70,7 +72,8 @@ func (g *history) tagsAndBranches() {
 	for range 4 {
 		g.byUs(8)
 	}
-	g.byJava(8)
+	g.java("compact", g.dir, "--full")
+	g.javaWrite("none", g.changes(8)...)
 	t := g.open("")
 	for name, o := range map[string]paimon.TagOptions{
 		"two": {Snapshot: 2, Retained: 24 * time.Hour}, "three": {Snapshot: 3}, "5": {}, "gone": {Snapshot: 1},
@@ -100,11 +103,8 @@ func (g *history) branchWork() {
 		g.javaStep(map[string]any{"write": g.changes(7), "branch": b, "compact": "none"})
 		g.writeTo(b, g.changes(7)...)
 	}
-	// Java finds a tag of a branch if main has one of that name, so it goes again.
 	_, err = g.open("b").CreateTag(g.Context(), "on the branch", paimon.TagOptions{})
 	require.NoError(g, err)
-	g.verify()
-	require.NoError(g, maintenance.DeleteTag(g.Context(), g.open("b"), "on the branch"))
 	g.byUs(8)
 	g.settled()
 }
@@ -125,7 +125,8 @@ func (g *history) consumersAndExpiry() {
 
 	require.NoError(g, t.ResetConsumer(g.Context(), "reader", to))
 	g.java("consumer", g.dir, "--delete", "javas")
-	g.byJava(6)
+	g.javaWrite("none", g.changes(8)...)
+	g.java("compact", g.dir, "--full")
 	g.byUs(6)
 	g.expireAll(2)
 	g.settled()
@@ -169,7 +170,7 @@ func (g *history) forward() {
 	g.Helper()
 	require.NoError(g, g.open("").FastForward(g.Context(), "b"))
 	g.settled()
-	g.byJava(6)
+	g.javaWrite("none", g.changes(6)...)
 	g.byUs(6)
 	g.settled()
 }
@@ -183,7 +184,7 @@ func (g *history) rollbacks() {
 	g.byUs(5)
 	_, err := g.open("").CreateTag(g.Context(), "back", paimon.TagOptions{})
 	require.NoError(g, err)
-	g.byJava(5)
+	g.javaWrite("none", g.changes(5)...)
 	g.byUs(5)
 	g.settled()
 	require.NoError(g, maintenance.RollbackToTag(g.Context(), g.open(""), "back"))
@@ -192,7 +193,7 @@ func (g *history) rollbacks() {
 	_, to = g.span("")
 	g.byUs(5)
 	g.java("rollback", g.dir, strconv.FormatInt(to, 10))
-	g.byJava(5)
+	g.javaWrite("none", g.changes(5)...)
 	g.byUs(5)
 	g.settled()
 }

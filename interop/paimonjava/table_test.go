@@ -51,28 +51,22 @@ func ours(t *testing.T, spec paimon.SchemaSpec) *table {
 	return f
 }
 
-// javas lets Java create the table and play steps, which are those of a spec.
-func javas(t *testing.T, spec paimon.SchemaSpec, steps ...any) *table {
+// javas lets Java create the table.
+func javas(t *testing.T, spec paimon.SchemaSpec) *table {
 	t.Helper()
 	f := newFolder(t)
-	f.java("create", f.dir, f.file("spec.yaml", map[string]any{"schema": spec.Schema, "options": spec.Options, "steps": steps}))
+	text, err := json.Marshal(spec) // YAML, too
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "spec.yaml")
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	f.java("create", f.dir, path)
 	return f
-}
-
-// file writes a JSON file, which YAML is too, and returns its path.
-func (f *table) file(name string, content any) string {
-	f.Helper()
-	text, err := json.Marshal(content)
-	require.NoError(f, err)
-	path := filepath.Join(f.TempDir(), name)
-	require.NoError(f, os.WriteFile(path, text, 0o600))
-	return path
 }
 
 // java gives Java a command that must succeed.
 func (f *table) java(args ...string) []string {
 	f.Helper()
-	lines, err := timed(args...)
+	lines, err := java(args...)
 	require.NoError(f, err)
 	return lines
 }

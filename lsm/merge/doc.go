@@ -3,8 +3,10 @@
 // A [Source] is a run: batches of records sorted by key. An [Iter] merges any
 // number of them in the one order of the format (section 15.3): key, then the
 // table's sequence fields with NULL first, then sequence number, then retract
-// before add. Records of one key are folded by a [Function]; a key with a single
-// record never meets the function, which is what the format calls a reducer.
+// before add. Records of one key are folded by the table's [Engine]: a [Function]
+// keeps one of them as it stands (deduplicate, first-row), a [Folder] builds a row
+// of them ([PartialUpdate], [Aggregation]). A key with a single record never meets
+// the engine, which is what the format calls a reducer.
 // [Sections] cuts files into groups that need merging at all.
 //
 // The work is done in columns. The merge itself only looks at eight-byte
@@ -14,5 +16,5 @@
 // as the prefixes tell the keys apart.
 //
 // The same code serves the flush of a write buffer that spilled, merge on read,
-// and later compaction. It imports [sluice/paimon/rowdata] only.
+// and compaction. It knows nothing of tables and their options.
 package merge

@@ -1,23 +1,25 @@
 package merge
 
-import (
-	"fmt"
+import "sluice/paimon/rowdata"
 
-	"sluice/paimon/rowdata"
+// Verdict is what a [Function] says of a record.
+type Verdict uint8
+
+// The verdicts.
+const (
+	Pass   Verdict = iota // the record is passed over
+	Take                  // it takes the place of the one that stands for the key
+	Refuse                // the engine cannot take a record of this kind
 )
 
-// Function decides which record of a key stays. It is asked only about keys
-// with two records or more, which it meets in merge order.
-//
-// This is enough for engines that keep one of the records as it stands. Engines
-// that build a row of several (partial update, aggregation) need the values too
-// and will be a second interface; the place for it is where [Iter] closes a
-// group of records.
+// Function decides which record of a key stays, for engines that keep one of the
+// records as it stands. A reducer asks it only about keys with two records or
+// more, which it meets in merge order.
 type Function interface {
-	// Takes tells whether a record of that kind takes the place of the one
-	// that stands for the key so far. With held false nothing stands yet: the
-	// record is the first, or those before it were not taken.
-	Takes(held bool, kind rowdata.RowKind) bool
+	// Verdict says what becomes of a record of that kind. With held false
+	// nothing stands yet: the record is the first, or those before it were not
+	// taken.
+	Verdict(held bool, kind rowdata.RowKind) Verdict
 }
 
 // Deduplicate keeps the last record of a key, deletes included (semantics
@@ -29,27 +31,30 @@ type Deduplicate struct {
 	IgnoreDelete bool
 }
 
-// Takes implements [Function].
-func (d Deduplicate) Takes(_ bool, kind rowdata.RowKind) bool {
-	return !d.IgnoreDelete || kind.IsAdd()
-}
-
-// UnsupportedEngineError says that a merge engine is not built yet.
-type UnsupportedEngineError struct {
-	Engine string // as the option merge-engine names it
-}
-
-func (e *UnsupportedEngineError) Error() string {
-	return fmt.Sprintf("merge engine %s is not supported yet: only deduplicate is", e.Engine)
-}
-
-// NewFunction returns the function of a merge engine by its name in the option
-// merge-engine; the empty name is deduplicate, the default. The error is an
-// [*UnsupportedEngineError].
-func NewFunction(engine string, ignoreDelete bool) (Function, error) {
-	switch engine {
-	case "", "deduplicate":
-		return Deduplicate{IgnoreDelete: ignoreDelete}, nil
+// Verdict implements [Function].
+func (d Deduplicate) Verdict(_ bool, kind rowdata.RowKind) Verdict {
+	if d.IgnoreDelete && kind.IsRetract() {
+		return Pass
 	}
-	return nil, &UnsupportedEngineError{Engine: engine}
+	return Take
+}
+
+// FirstRow keeps the first record of a key and refuses retracts (semantics
+// section 3.2). As with every engine a lone retract is not seen, and so passes a
+// flush; it fails when it meets another record of its key.
+type FirstRow struct {
+	IgnoreDelete bool // passes over -U and -D instead of refusing them
+}
+
+// Verdict implements [Function].
+func (f FirstRow) Verdict(held bool, kind rowdata.RowKind) Verdict {
+	switch {
+	case kind.IsRetract() && f.IgnoreDelete:
+		return Pass
+	case kind.IsRetract():
+		return Refuse
+	case held:
+		return Pass
+	}
+	return Take
 }

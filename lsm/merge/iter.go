@@ -37,7 +37,10 @@ type Options struct {
 type Iter struct {
 	key     *rowdata.Comparer
 	order   Order
-	fn      Function
+	engine  Engine
+	folds   bool
+	folder  Folder
+	shadows *shadows // for an engine that shadows records; else nil
 	opts    Options
 	sources []Source
 
@@ -47,9 +50,11 @@ type Iter struct {
 	win  int32
 
 	group     group
-	stretches []Stretch // what follows in dst, not copied yet
-	rows      int       // in stretches
-	limit     int       // rows of a batch, by either bound
+	built     *rowdata.KeyValues // results of the folder that wait in stretches
+	builtSize int                // bytes of a record of it, as last measured
+	stretches []Stretch          // what follows in dst, not copied yet
+	rows      int                // in stretches
+	limit     int                // rows of a batch, by either bound
 	batches   []*rowdata.KeyValues
 	gatherer  Gatherer
 	begun     bool
@@ -64,10 +69,12 @@ type cursor struct {
 	exact  bool // equal prefixes mean equal keys
 	pos, n int
 	size   int // bytes of a record of the batch, on average
+	level  int32
 	done   bool
 }
 
-// record names a record of the current batches; batch len(cur) is group.kept.
+// record names a record of the current batches; batch len(cur) is group.kept, and
+// batch len(cur)+1 is what the folder built.
 type record struct{ batch, row int32 }
 
 // group is the key that the merge is at.
@@ -76,6 +83,8 @@ type group struct {
 	first  record
 	stands record // the record that stands for the key, if held
 	held   bool
+	built  bool  // the records go to the folder
+	level  int32 // of first
 	prefix uint64
 	exact  bool
 	kept   *rowdata.KeyValues // rows saved from a batch that was read over
@@ -85,19 +94,26 @@ type group struct {
 // NewIter returns the merge of the sources by the key columns that key compares
 // and, within a key, by the sequence fields seqFields (positions of columns; desc
 // is the option sequence.field.sort-order), the sequence number and the kind.
-// Records that are equal in all come in the order of the sources. With fn nil
-// nothing is folded and every record comes out.
+// Records that are equal in all come in the order of the sources. They are folded
+// as the engine says, which does not see a key with a single record.
 //
 // The sources begin to be read with the first call of Next. Close closes those
 // that are io.Closers.
-func NewIter(sources []Source, key *rowdata.Comparer, seqFields []int, desc bool, fn Function, o Options) *Iter {
+func NewIter(sources []Source, key *rowdata.Comparer, seqFields []int, desc bool, e Engine, o Options) *Iter {
 	if o.BatchRows <= 0 {
 		o.BatchRows = batchRowsDefault
 	}
 	if o.BatchBytes <= 0 {
 		o.BatchBytes = batchBytesDefault
 	}
-	return &Iter{sources: sources, key: key, order: Order{Fields: seqFields, Descending: desc}, fn: fn, opts: o}
+	it := &Iter{sources: sources, key: key, order: Order{Fields: seqFields, Descending: desc}, engine: e, folds: e.Folds(), opts: o}
+	if e.Build != nil {
+		it.folder = e.Build()
+	}
+	if it.folder != nil && e.Shadows {
+		it.shadows = &shadows{}
+	}
+	return it
 }
 
 // Next resets dst and fills it with the next records; it returns how many, at
@@ -125,7 +141,7 @@ func (it *Iter) Close() error {
 }
 
 func (it *Iter) fill(dst *rowdata.KeyValues) error {
-	if len(it.sources) == 1 && (it.opts.UniqueKeys || it.fn == nil) {
+	if len(it.sources) == 1 && (it.opts.UniqueKeys || !it.folds) {
 		return it.pass(dst)
 	}
 	if !it.begun {
@@ -138,14 +154,20 @@ func (it *Iter) fill(dst *rowdata.KeyValues) error {
 		s := it.win
 		c := &it.cur[s]
 		if c.done {
-			it.closeGroup()
+			if err := it.closeGroup(); err != nil {
+				return err
+			}
 			it.flush(dst)
 			return io.EOF
 		}
-		it.take(s, c)
+		if err := it.take(s, c); err != nil {
+			return err
+		}
 		c.pos++
 		if streak++; streak > streakMin && c.pos < c.n {
-			it.runAhead(s, c, it.limit-dst.N-it.rows)
+			if err := it.runAhead(s, c, it.limit-dst.N-it.rows); err != nil {
+				return err
+			}
 		}
 		if c.pos < c.n {
 			it.head[s] = c.prefix[c.pos]
@@ -206,7 +228,11 @@ func (it *Iter) begin(dst *rowdata.KeyValues) error {
 		return io.EOF
 	}
 	it.cur, it.head = make([]cursor, k), make([]uint64, k)
-	it.batches = make([]*rowdata.KeyValues, k+1)
+	it.batches = make([]*rowdata.KeyValues, k+1, k+2)
+	if it.folder != nil {
+		it.built = rowdata.NewKeyValues(dst.Type, 0)
+		it.batches = append(it.batches, it.built)
+	}
 	it.group.kept, it.group.spare = rowdata.NewKeyValues(dst.Type, 0), rowdata.NewKeyValues(dst.Type, 0)
 	it.batches[k] = it.group.kept
 	for i, s := range it.sources {
@@ -216,6 +242,7 @@ func (it *Iter) begin(dst *rowdata.KeyValues) error {
 			return err
 		}
 	}
+	it.bound() // also if no source has a record
 	it.buildTree()
 	return nil
 }
@@ -235,6 +262,9 @@ func (it *Iter) load(s int32) error {
 		}
 		c.n = n
 	}
+	if leveled, ok := c.src.(LeveledSource); ok && it.shadows != nil {
+		c.level = leveled.Level()
+	}
 	c.prefix, c.exact = it.key.Prefixes(c.prefix[:0], &c.kv.Batch)
 	it.head[s] = c.prefix[0]
 	c.size = c.kv.MemSize() / c.n
@@ -244,7 +274,7 @@ func (it *Iter) load(s int32) error {
 
 // bound finds out how many records a batch may have now.
 func (it *Iter) bound() {
-	largest := 1
+	largest := max(1, it.builtSize)
 	for i := range it.cur {
 		largest = max(largest, it.cur[i].size)
 	}
@@ -262,28 +292,81 @@ func (it *Iter) refill(s int32, dst *rowdata.KeyValues) error {
 func (it *Iter) flush(dst *rowdata.KeyValues) {
 	it.gatherer.Append(dst, it.batches, it.stretches)
 	it.stretches, it.rows = it.stretches[:0], 0
+	if it.built != nil {
+		it.built.Reset()
+	}
 }
 
 // take deals with the record at the cursor, the next of the merge.
-func (it *Iter) take(s int32, c *cursor) {
+func (it *Iter) take(s int32, c *cursor) error {
 	i := int32(c.pos)
-	if it.fn == nil {
+	if !it.folds {
 		it.emit(record{s, i})
-		return
+		return nil
 	}
-	g, kind := &it.group, c.kv.Kinds[i]
-	if g.size > 0 && it.sameKey(c) {
-		if g.size == 1 {
-			g.held = it.fn.Takes(false, it.batches[g.first.batch].Kinds[g.first.row])
-		}
+	if g := &it.group; g.size > 0 && it.sameKey(c) {
 		g.size++
-		if it.fn.Takes(g.held, kind) {
-			g.stands, g.held = record{s, i}, true
+		if it.folder != nil {
+			return it.build(c)
 		}
-		return
+		if g.size == 2 {
+			g.held = false
+			if err := it.judge(g.first); err != nil {
+				return err
+			}
+		}
+		return it.judge(record{s, i})
 	}
-	it.closeGroup()
+	if err := it.closeGroup(); err != nil {
+		return err
+	}
 	it.openGroup(s, c)
+	return nil
+}
+
+// judge asks the function about a record of the open group.
+func (it *Iter) judge(r record) error {
+	g, kind := &it.group, it.batches[r.batch].Kinds[r.row]
+	switch it.engine.Keep.Verdict(g.held, kind) {
+	case Take:
+		g.stands, g.held = r, true
+	case Refuse:
+		return it.atKey(it.engine.Refusal(kind))
+	}
+	return nil
+}
+
+// build hands the record at the cursor to the folder, and the group's first
+// record before it if this is the second.
+func (it *Iter) build(c *cursor) error {
+	g := &it.group
+	if !g.built {
+		g.built = true
+		it.folder.Begin()
+		if err := it.feed(it.batches[g.first.batch], int(g.first.row), g.level); err != nil {
+			return err
+		}
+	}
+	return it.feed(c.kv, c.pos, c.level)
+}
+
+// feed gives a record to the folder, or keeps it until it is known which records
+// count.
+func (it *Iter) feed(kv *rowdata.KeyValues, i int, level int32) error {
+	if it.shadows != nil {
+		it.shadows.keep(kv, i, level)
+		return nil
+	}
+	return it.atKey(it.folder.Add(kv, i))
+}
+
+// atKey adds the open group's key to an error.
+func (it *Iter) atKey(err error) error {
+	if err == nil {
+		return nil
+	}
+	first := it.group.first
+	return AtKey(err, &it.batches[first.batch].Batch, it.key.Cols(), int(first.row))
 }
 
 // sameKey tells whether the record at the cursor is of the open group's key.
@@ -301,17 +384,60 @@ func (it *Iter) sameKey(c *cursor) bool {
 func (it *Iter) openGroup(s int32, c *cursor) {
 	g := &it.group
 	g.first = record{s, int32(c.pos)}
-	g.stands, g.size, g.held = g.first, 1, true
-	g.prefix, g.exact = c.prefix[c.pos], c.exact
+	g.stands, g.size, g.held, g.built = g.first, 1, true, false
+	g.prefix, g.exact, g.level = c.prefix[c.pos], c.exact, c.level
 }
 
-// closeGroup emits the result of the open group: the only record as it is, or
-// what the function left standing.
-func (it *Iter) closeGroup() {
-	if g := &it.group; g.size > 0 && g.held {
+// closeGroup emits the result of the open group: the only record as it is, what
+// the function left standing, or what the folder built.
+func (it *Iter) closeGroup() error {
+	g := &it.group
+	switch {
+	case g.size == 0:
+	case g.built:
+		if err := it.closeBuilt(); err != nil {
+			return err
+		}
+	case g.held:
 		it.emit(g.stands)
 	}
-	it.group.size = 0
+	g.size = 0
+	return nil
+}
+
+// closeBuilt takes the result of the folder.
+func (it *Iter) closeBuilt() error {
+	row := int32(it.built.N)
+	ok, err := it.result()
+	if err != nil {
+		return it.atKey(err)
+	}
+	if !ok {
+		return nil
+	}
+	it.emit(record{int32(len(it.cur)) + 1, row})
+	// Results may be larger than what they were built of; they are measured
+	// now and then, as looking at all columns costs as much as a result.
+	if n := it.built.N; n&(n-1) == 0 {
+		it.builtSize = it.built.MemSize() / n
+		it.bound()
+	}
+	return nil
+}
+
+// result appends what stands for the open group to the rows that were built.
+func (it *Iter) result() (ok bool, err error) {
+	if it.shadows != nil {
+		if i, lone := it.shadows.lone(); lone {
+			it.built.AppendFrom(it.shadows.records, i)
+			it.shadows.reset()
+			return true, nil
+		}
+		if err := it.shadows.feed(it.folder); err != nil {
+			return false, err
+		}
+	}
+	return it.folder.Result(it.built)
 }
 
 // keepGroup saves the records of the open group from the batch of source s,
@@ -325,8 +451,14 @@ func (it *Iter) keepGroup(s int32) {
 	keep := g.spare
 	keep.Reset()
 	keep.AppendFrom(it.batches[g.first.batch], int(g.first.row))
-	keep.AppendFrom(it.batches[g.stands.batch], int(g.stands.row))
-	g.first, g.stands = record{k, 0}, record{k, 1}
+	first := record{k, 0}
+	if g.stands == g.first {
+		g.stands = first
+	} else {
+		keep.AppendFrom(it.batches[g.stands.batch], int(g.stands.row))
+		g.stands = record{k, 1}
+	}
+	g.first = first
 	g.kept, g.spare = keep, g.kept
 	it.batches[k] = keep
 }
@@ -352,17 +484,17 @@ func (it *Iter) push(batch, from, to int32) {
 
 // runAhead takes up to room records of the winner that come before any record
 // of another source and whose prefixes differ: a stretch that needs no match.
-func (it *Iter) runAhead(s int32, c *cursor, room int) {
+func (it *Iter) runAhead(s int32, c *cursor, room int) error {
 	limit := it.challenge()
 	from, end := c.pos, min(c.n, c.pos+room)
 	at := from
-	if it.fn == nil {
+	if !it.folds {
 		for at < end && c.prefix[at] < limit {
 			at++
 		}
 		it.emitRange(s, c, from, at)
 		c.pos = at
-		return
+		return nil
 	}
 	last := it.group.prefix
 	for at < end && c.prefix[at] < limit && c.prefix[at] != last {
@@ -370,13 +502,16 @@ func (it *Iter) runAhead(s int32, c *cursor, room int) {
 		at++
 	}
 	if at == from {
-		return
+		return nil
 	}
-	it.closeGroup()
+	if err := it.closeGroup(); err != nil {
+		return err
+	}
 	it.emitRange(s, c, from, at-1)
 	c.pos = at - 1
 	it.openGroup(s, c)
 	c.pos = at
+	return nil
 }
 
 func (it *Iter) emitRange(s int32, c *cursor, from, to int) {

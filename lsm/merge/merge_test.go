@@ -223,10 +223,10 @@ func TestIterModel(t *testing.T) {
 			o.BatchRows = 40 // a single run is handed on in batches of the source
 			batch = 40
 		}
-		var fn Function = Deduplicate{IgnoreDelete: ignore}
+		engine := Engine{Keep: Deduplicate{IgnoreDelete: ignore}}
 		want := fold(all, ignore, drop)
 		if nofn {
-			fn, want = nil, all
+			engine, want = Engine{}, all
 			if drop {
 				want = slices.DeleteFunc(slices.Clone(all), func(r rec) bool { return r.kind.IsRetract() })
 			}
@@ -235,7 +235,7 @@ func TestIterModel(t *testing.T) {
 		if fields {
 			seqFields = []int{1}
 		}
-		it := NewIter(sources, rowdata.NewComparer([]int{0}), seqFields, desc, fn, o)
+		it := NewIter(sources, rowdata.NewComparer([]int{0}), seqFields, desc, engine, o)
 		got := drain(t, it, batch)
 		require.Equal(t, fmt.Sprint(want), fmt.Sprint(got))
 		require.NoError(t, it.Close())
@@ -267,7 +267,7 @@ func TestIterOrderWithinKey(t *testing.T) {
 			sources := []Source{
 				&sliceSource{kv: batchOf([]rec{tc.a}), size: 1}, &sliceSource{kv: batchOf([]rec{tc.b}), size: 1},
 			}
-			it := NewIter(sources, rowdata.NewComparer([]int{0}), []int{1}, tc.desc, Deduplicate{}, Options{})
+			it := NewIter(sources, rowdata.NewComparer([]int{0}), []int{1}, tc.desc, Engine{Keep: Deduplicate{}}, Options{})
 			got := drain(t, it, 10)
 			require.Len(t, got, 1)
 			require.Equal(t, tc.winner, got[0].val)
@@ -279,9 +279,22 @@ func TestIterLoneRecordBypassesFunction(t *testing.T) {
 	lone := rec{key: "a", kind: rowdata.Delete, seq: 1}
 	pair := []rec{{key: "b", kind: rowdata.Delete, seq: 2}, {key: "b", kind: rowdata.UpdateBefore, seq: 3}}
 	run := &sliceSource{kv: batchOf(append([]rec{lone}, pair...)), size: 2}
-	it := NewIter([]Source{run}, rowdata.NewComparer([]int{0}), nil, false, Deduplicate{IgnoreDelete: true}, Options{})
+	it := NewIter([]Source{run}, rowdata.NewComparer([]int{0}), nil, false, Engine{Keep: Deduplicate{IgnoreDelete: true}}, Options{})
 	got := drain(t, it, 10)
 	require.Equal(t, "[-D a f=- seq=1 ]", fmt.Sprint(got), "a lone delete stays, two of a key leave nothing")
+}
+
+// TestIterOfNothing: sources without a record end at once.
+func TestIterOfNothing(t *testing.T) {
+	for runs := range 4 {
+		var sources []Source
+		for range runs {
+			sources = append(sources, &sliceSource{kv: batchOf(nil), size: 1})
+		}
+		for _, e := range []Engine{{}, {Keep: Deduplicate{}}} {
+			require.Empty(t, drain(t, NewIter(sources, rowdata.NewComparer([]int{0}), nil, false, e, Options{}), 1))
+		}
+	}
 }
 
 // TestIterBatchBytes: large records make small batches.
@@ -292,9 +305,9 @@ func TestIterBatchBytes(t *testing.T) {
 		b = append(b, rec{key: fmt.Sprintf("%03d", 2*i+1), val: "small"})
 	}
 	sources := []Source{&sliceSource{kv: batchOf(a), size: 10}, &sliceSource{kv: batchOf(b), size: 10}}
-	it := NewIter(sources, rowdata.NewComparer([]int{0}), nil, false, Deduplicate{}, Options{BatchBytes: 50_000})
+	it := NewIter(sources, rowdata.NewComparer([]int{0}), nil, false, Engine{Keep: Deduplicate{}}, Options{BatchBytes: 50_000})
 	require.Len(t, drain(t, it, 5), 80)
-	it = NewIter([]Source{&sliceSource{kv: batchOf(a), size: 10}}, rowdata.NewComparer([]int{0}), nil, false, Deduplicate{}, Options{BatchBytes: 5})
+	it = NewIter([]Source{&sliceSource{kv: batchOf(a), size: 10}}, rowdata.NewComparer([]int{0}), nil, false, Engine{Keep: Deduplicate{}}, Options{BatchBytes: 5})
 	require.Len(t, drain(t, it, 1), 40)
 }
 
@@ -305,7 +318,7 @@ func TestIterSourceError(t *testing.T) {
 		for range n - 1 {
 			sources = append(sources, &sliceSource{kv: batchOf([]rec{{key: "b"}}), size: 1})
 		}
-		it := NewIter(sources, rowdata.NewComparer([]int{0}), nil, false, Deduplicate{}, Options{})
+		it := NewIter(sources, rowdata.NewComparer([]int{0}), nil, false, Engine{Keep: Deduplicate{}}, Options{})
 		dst := rowdata.NewKeyValues(testType, 0)
 		for range 2 {
 			rows, err := it.Next(dst)
@@ -327,7 +340,7 @@ func TestChain(t *testing.T) {
 		return func() (Source, error) { opened++; return s, nil }
 	}
 	c := NewChain(open(a), open(b))
-	it := NewIter([]Source{c}, rowdata.NewComparer([]int{0}), nil, false, Deduplicate{}, Options{})
+	it := NewIter([]Source{c}, rowdata.NewComparer([]int{0}), nil, false, Engine{Keep: Deduplicate{}}, Options{})
 	got := drain(t, it, 10)
 	require.Len(t, got, 3)
 	require.Equal(t, []int{1, 1}, []int{a.closed, b.closed})
@@ -344,21 +357,6 @@ func TestChain(t *testing.T) {
 	require.Equal(t, []int{1, 1}, []int{a.closed, opened}, "what follows is not opened")
 	_, err = c.Next(rowdata.NewKeyValues(testType, 0))
 	require.Equal(t, io.EOF, err)
-}
-
-func TestNewFunction(t *testing.T) {
-	for _, engine := range []string{"", "deduplicate"} {
-		fn, err := NewFunction(engine, true)
-		require.NoError(t, err)
-		require.Equal(t, Deduplicate{IgnoreDelete: true}, fn)
-	}
-	for _, engine := range []string{"partial-update", "aggregation", "first-row", "nonsense"} {
-		_, err := NewFunction(engine, false)
-		var unsupported *UnsupportedEngineError
-		require.ErrorAs(t, err, &unsupported)
-		require.Equal(t, engine, unsupported.Engine)
-		require.ErrorContains(t, err, engine)
-	}
 }
 
 func TestSections(t *testing.T) {

@@ -1,10 +1,37 @@
 package merge
 
 // Plan is the plain facts of a step that folds records: what a changelog
-// producer needs to know to decide whether the step makes changelog. Steps that
-// merge files will add their levels.
+// producer needs to know to decide whether the step makes changelog, and which.
 type Plan struct {
 	// Flush says that the records come from a write buffer and are about to
-	// become level-0 files.
+	// become level-0 files. The other fields are about compactions.
 	Flush bool
+
+	Output int32 // level that the results are written to
+	Top    int32 // the highest level of the bucket
+	// Above says that there are files on levels above Output: a key may have a
+	// record there that is not among the inputs.
+	Above bool
+	// DropDelete says that results of kind -U and -D are not written (semantics
+	// section 2.6).
+	DropDelete bool
 }
+
+// Upgrade is the facts of a file that could go to the output level of a compaction
+// as it stands, since no other file has keys in its range.
+type Upgrade struct {
+	Plan
+	From        int32 // level of the file
+	Deletes     bool  // it has, or may have, records of kind -U and -D
+	OtherFormat bool  // files of the output level have another format
+}
+
+// UpgradeAction says what must be done for an [Upgrade].
+type UpgradeAction uint8
+
+// The actions.
+const (
+	Move          UpgradeAction = iota // the file changes its level; it is not read
+	MoveAndReport                      // it changes its level, and is read for changelog and index
+	Rewrite                            // its records are resolved and written again
+)

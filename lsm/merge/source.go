@@ -20,8 +20,9 @@ type Source interface {
 // Chain is a source made of others that follow one another in key order: the
 // files of one sorted run. Only one of them is open at a time.
 type Chain struct {
-	open []func() (Source, error)
-	cur  Source
+	open  []func() (Source, error)
+	cur   Source
+	level int32
 }
 
 // NewChain returns the source of all records of what the functions open, in
@@ -44,6 +45,9 @@ func (c *Chain) Next(dst *rowdata.KeyValues) (int, error) {
 		}
 		n, err := c.cur.Next(dst)
 		if err == nil && n > 0 {
+			if leveled, ok := c.cur.(LeveledSource); ok {
+				c.level = leveled.Level()
+			}
 			return n, nil
 		}
 		if err == io.EOF {
@@ -54,6 +58,9 @@ func (c *Chain) Next(dst *rowdata.KeyValues) (int, error) {
 		}
 	}
 }
+
+// Level implements [LeveledSource]; it is 0 if what is chained has no levels.
+func (c *Chain) Level() int32 { return c.level }
 
 // Close closes what is open; what follows is not opened any more.
 func (c *Chain) Close() error {

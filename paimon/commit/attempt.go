@@ -18,10 +18,6 @@ const (
 	// aftermathMax bounds what is done about a try after its context has ended:
 	// reading back, cleaning up.
 	aftermathMax = 10 * time.Second
-	// staleAfter is how long a plan may take before the head is looked at again: in
-	// that time others may have committed and expired so much that the number of the
-	// plan is free again, below the snapshots that are left.
-	staleAfter = time.Second
 )
 
 // outcome is what is known of a try to create a snapshot.
@@ -50,7 +46,6 @@ func (c *Committer) commitPart(ctx context.Context, p *part) (*paimon.Snapshot, 
 		if s != nil || err != nil {
 			return s, err
 		}
-		planned := c.o.Now()
 		plan, err := c.plan(ctx, p, true)
 		if err != nil {
 			var conflict *ConflictError
@@ -69,7 +64,7 @@ func (c *Committer) commitPart(ctx context.Context, p *part) (*paimon.Snapshot, 
 		if err != nil {
 			return nil, c.giveUp(ctx, p, err)
 		}
-		result, err := c.publish(ctx, plan, staged[0], planned)
+		result, err := c.publish(ctx, plan, staged[0])
 		staged[0].Discard()
 		if result == won {
 			c.advance(ctx, plan, c.headAfter(plan), true)
@@ -86,7 +81,6 @@ func (c *Committer) commitPart(ctx context.Context, p *part) (*paimon.Snapshot, 
 // created after the other. It returns how many of them are done. What is not is
 // left to commitPart.
 func (c *Committer) commitTogether(ctx context.Context, first, second *part) (snapshots []*paimon.Snapshot, err error) {
-	planned := c.o.Now()
 	before := c.head
 	plans := make([]*plan, 2)
 	if plans[0], err = c.plan(ctx, first, true); err != nil {
@@ -117,7 +111,7 @@ func (c *Committer) commitTogether(ctx context.Context, first, second *part) (sn
 		}
 	}()
 	for i, p := range []*part{first, second} {
-		result, err := c.publish(ctx, plans[i], staged[i], planned)
+		result, err := c.publish(ctx, plans[i], staged[i])
 		if result == won {
 			c.advance(ctx, plans[i], heads[i], i == 1)
 			snapshots = append(snapshots, plans[i].snapshot)
@@ -167,6 +161,7 @@ func (c *Committer) settle(ctx context.Context, p *part, plan *plan, result outc
 		return nil
 	}
 	c.remove(ctx, plan.own)
+	c.dropDelta(ctx, p, plan)
 	return c.giveUp(ctx, p, err)
 }
 
@@ -275,9 +270,11 @@ func (c *Committer) writeFiles(ctx context.Context, plans ...*plan) ([]objstore.
 	return staged, nil
 }
 
-// publish creates the snapshot. It is the commit.
-func (c *Committer) publish(ctx context.Context, plan *plan, staged objstore.Staged, planned time.Time) (outcome, error) {
-	if c.head.snapshot != nil && c.o.Now().Sub(planned) > staleAfter {
+// publish creates the snapshot. It is the commit. The head must still be there:
+// meanwhile others may have committed and expired so much that the number of the
+// plan is free again, below the snapshots that are left.
+func (c *Committer) publish(ctx context.Context, plan *plan, staged objstore.Staged) (outcome, error) {
+	if c.head.snapshot != nil {
 		if same, err := c.sameHead(ctx); err != nil {
 			return refused, err
 		} else if !same {

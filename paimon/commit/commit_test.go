@@ -352,7 +352,7 @@ func TestSteadyCommitReadsNothing(t *testing.T) {
 			got[call.Op]++
 		}
 		require.Equal(t, map[faultstore.Op]int{
-			faultstore.Stat:        5, // schema, head, next snapshot; and each new snapshot for the next look
+			faultstore.Stat:        7, // schema, head, next snapshot; the head before each new snapshot, and the new one for the next look
 			faultstore.Put:         7, // manifest and two lists for each snapshot, and the hint
 			faultstore.PutIfAbsent: 2,
 		}, got, "%v", counting.Calls())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -281,4 +282,47 @@ func TestReplacedHead(t *testing.T) {
 	require.EqualValues(t, 5, result.Last().ID)
 	require.Equal(t, []string{"0/0 data-1.parquet", "0/0 data-2.parquet", "0/0 mine", "0/0 other-3", "0/0 other-4"}, f.live())
 	checkTable(t, store, f.table.Path)
+}
+
+// TestSlowCommitter lets others commit and expire, between a committer's look at
+// the head and its try, so much that the number of the try is free again.
+func TestSlowCommitter(t *testing.T) {
+	store := memstore.New(memstore.Options{})
+	f := newFixtureOn(t, store, spec(nil))
+	f.commit(New(f.table, quick()), Request{Identifier: 1, Messages: []Message{{NewFiles: []manifest.DataFile{namedFile("one", 1)}}}})
+	slow := &beforeStage{Store: store}
+	slow.run = func() {
+		slow.run = nil // once
+		other := New(f.reopen(store), quick())
+		for i := range int64(3) {
+			f.commit(other, Request{User: "other", Identifier: i, Messages: []Message{{NewFiles: []manifest.DataFile{namedFile(fmt.Sprintf("other-%d", i), 1)}}}})
+		}
+		for id := int64(1); id <= 3; id++ {
+			require.NoError(t, store.Delete(t.Context(), f.table.SnapshotPath(id)))
+		}
+		require.NoError(t, f.table.WriteEarliestHint(t.Context(), 4, false))
+	}
+	o := quick()
+	lost := []int64(nil)
+	o.Events.LostRace = func(id int64) { lost = append(lost, id) }
+	result := f.commit(New(f.reopen(slow), o), Request{Identifier: 2, Messages: []Message{{NewFiles: []manifest.DataFile{namedFile("slow", 1)}}}})
+	require.EqualValues(t, 5, result.Last().ID)
+	require.Equal(t, []int64{2}, lost)
+	require.Equal(t, []string{"0/0 one", "0/0 other-0", "0/0 other-1", "0/0 other-2", "0/0 slow"}, f.live())
+	ok, err := f.table.SnapshotExists(t.Context(), 2)
+	require.NoError(t, err)
+	require.False(t, ok, "nothing below the earliest")
+}
+
+// beforeStage runs something before the files of a try are written.
+type beforeStage struct {
+	*memstore.Store
+	run func()
+}
+
+func (s *beforeStage) Put(ctx context.Context, name string, data []byte) error {
+	if s.run != nil && strings.Contains(name, "/manifest-list-") {
+		s.run()
+	}
+	return s.Store.Put(ctx, name, data)
 }

@@ -66,11 +66,11 @@ func expireChangelogs(ctx context.Context, t *paimon.Table, o *ExpireOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	x.DataFiles, x.MetaFiles = d.data.sorted(), d.meta.sorted()
+	x.DataFiles, x.MetaFiles = d.data.sorted(), d.metaFiles()
 	if o.DryRun {
 		return x, nil
 	}
-	return x, deleteChangelogs(ctx, t, expired, x)
+	return x, deleteChangelogs(ctx, t, expired, d)
 }
 
 // changelogsEnd returns the first id that stays. Age is that of the changelog
@@ -118,7 +118,7 @@ func planChangelogs(ctx context.Context, t *paimon.Table, expired []*paimon.Snap
 	if err != nil {
 		return nil, err
 	}
-	if err := eachMeta(ctx, t, earliest, partAll, strict, d.meta.spare); err != nil {
+	if err := eachMeta(ctx, t, earliest, partAll, strict, d.spareMeta); err != nil {
 		return nil, err
 	}
 	if len(d.data) > 0 {
@@ -151,7 +151,7 @@ func doomChangelog(ctx context.Context, t *paimon.Table, c *paimon.Snapshot, d *
 			return err
 		}
 		eachAdded(t, entries, d.data.add)
-		return eachMeta(ctx, t, c, partChangelog, remains, d.meta.add)
+		return eachMeta(ctx, t, c, partChangelog, remains, d.addMeta)
 	}
 	delta, err := t.DeltaEntries(ctx, c)
 	if err != nil && !errors.Is(err, objstore.ErrNotExist) {
@@ -163,15 +163,13 @@ func doomChangelog(ctx context.Context, t *paimon.Table, c *paimon.Snapshot, d *
 		}
 	}
 	eachAdded(t, delta, d.data.spare)
-	return eachMeta(ctx, t, c, partBase|partDelta, remains, d.meta.add)
+	return eachMeta(ctx, t, c, partBase|partDelta, remains, d.addMeta)
 }
 
 // deleteChangelogs deletes files first and the changelogs that tell of them last.
-func deleteChangelogs(ctx context.Context, t *paimon.Table, expired []*paimon.Snapshot, x *Expired) error {
-	for _, names := range [][]string{x.DataFiles, x.MetaFiles} {
-		if err := deleteAll(ctx, t.Store, names); err != nil {
-			return err
-		}
+func deleteChangelogs(ctx context.Context, t *paimon.Table, expired []*paimon.Snapshot, d *doomed) error {
+	if err := d.delete(ctx, t.Store); err != nil {
+		return err
 	}
 	for _, c := range expired {
 		if err := t.Store.Delete(ctx, t.ChangelogPath(c.ID)); err != nil {

@@ -4,8 +4,11 @@
 // rolls a table back.
 //
 // Every operation first finds out what is still needed, from metadata that must
-// be readable, and only then deletes; what it cannot prove unneeded stays. The
-// order of deletions is such that a crash in between leaves a table that is whole
-// for every snapshot, tag and changelog that is still there, and the same
-// operation can be repeated. Files are deleted by name, never by folder.
+// be readable, and only then deletes; what it cannot prove unneeded stays.
+// Expirations delete from the leaves to the root: data files, then manifests and
+// index files, then the lists that name them, then snapshots and changelogs. So a
+// run that was interrupted can be repeated and finds whatever is left, and all
+// snapshots, tags and changelogs that do not expire are whole at any time. Rollback
+// and the deletion of a tag begin at the root: what is still there is whole, and
+// an interruption leaves orphans. Files are deleted by name, never by folder.
 package maintenance

@@ -132,7 +132,7 @@ func expireSnapshots(ctx context.Context, t *paimon.Table, o *ExpireOptions) (*E
 	if err := e.plan(ctx); err != nil {
 		return nil, err
 	}
-	x.DataFiles, x.MetaFiles = e.doomed.data.sorted(), e.doomed.meta.sorted()
+	x.DataFiles, x.MetaFiles = e.doomed.data.sorted(), e.doomed.metaFiles()
 	if o.DryRun {
 		return x, nil
 	}
@@ -214,7 +214,7 @@ func (e *expiry) plan(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if err := eachMeta(ctx, e.t, survivor, partAll, strict, e.doomed.meta.spare); err != nil {
+	if err := eachMeta(ctx, e.t, survivor, partAll, strict, e.doomed.spareMeta); err != nil {
 		return err
 	}
 	if err := e.spareTags(ctx); err != nil {
@@ -264,7 +264,7 @@ func (e *expiry) doomOwn(ctx context.Context, s *paimon.Snapshot) error {
 	default:
 		which = partState
 	}
-	return eachMeta(ctx, e.t, s, which, remains, e.doomed.meta.add)
+	return eachMeta(ctx, e.t, s, which, remains, e.doomed.addMeta)
 }
 
 // spareTags spares what tags need: of those before the end, as later ones have
@@ -286,7 +286,7 @@ func (e *expiry) spareTags(ctx context.Context) error {
 		}
 		if i < nearest && tag.Snapshot.ID != tags[nearest].Snapshot.ID {
 			// Its metadata may still be shared with the range.
-			if err := eachMeta(ctx, e.t, tag.Snapshot, partState, strict, e.doomed.meta.spare); err != nil {
+			if err := eachMeta(ctx, e.t, tag.Snapshot, partState, strict, e.doomed.spareMeta); err != nil {
 				return fmt.Errorf("tag %s: %w", tag.Name, err)
 			}
 			continue
@@ -302,7 +302,7 @@ func (e *expiry) spareTags(ctx context.Context) error {
 // snapshots last, as they tell what is to be deleted.
 func (e *expiry) run(ctx context.Context, x *Expired) error {
 	store := e.t.Store
-	if err := deleteAll(ctx, store, x.DataFiles); err != nil {
+	if err := e.doomed.deleteData(ctx, store); err != nil {
 		return err
 	}
 	if clean, err := e.t.Options().Bool(paimon.OptSnapshotCleanEmptyDirs); err != nil {
@@ -312,7 +312,7 @@ func (e *expiry) run(ctx context.Context, x *Expired) error {
 			return err
 		}
 	}
-	if err := deleteAll(ctx, store, x.MetaFiles); err != nil {
+	if err := e.doomed.deleteMeta(ctx, store); err != nil {
 		return err
 	}
 	if e.decoupled {

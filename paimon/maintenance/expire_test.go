@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/race"
 	"sluice/objstore"
 	"sluice/objstore/faultstore"
 	"sluice/objstore/memstore"
@@ -218,28 +219,12 @@ func TestExpireCanBeRepeated(t *testing.T) {
 		{"changelog-producer": "input", "changelog.num-retained.min": "11"},
 		{"changelog.num-retained.min": "11"},
 	} {
-		build := func() *world {
-			w := testWorld(t, options)
-			for i := range 4 {
-				c := change{kind: paimon.CommitAppend, delta: []manifest.Entry{w.file("data-", 0, 0, manifest.SourceAppend)}, index: i%2 == 0, merge: i == 2}
-				if options["changelog-producer"] != "" {
-					c.changelog = []manifest.Entry{w.file("changelog-", 0, 0, manifest.SourceAppend)}
-				}
-				w.commit(w.table, c)
-				if i == 1 {
-					_, err := w.table.CreateTag(w.ctx, "t", paimon.TagOptions{})
-					require.NoError(t, err)
-				}
-			}
-			live := w.live(w.table)
-			w.commit(w.table, change{kind: paimon.CommitCompact, delta: []manifest.Entry{deleted(live[0]), deleted(live[1]), w.file("data-", 0, 5, manifest.SourceCompact)}})
-			return w
-		}
+		build := func() *world { return eventful(t, options) }
 		undisturbed := build()
 		undisturbed.expireAll(undisturbed.table, 1)
 		want := undisturbed.all()
 		for _, mode := range []faultstore.Mode{faultstore.FailBefore, faultstore.FailAfter} {
-			for n := 1; ; n++ {
+			for n := 1; ; n += race.Stride {
 				w := build()
 				faulty := faultstore.New(w.store, faultstore.Rule{Call: n, Mode: mode})
 				table, err := paimon.OpenWith(w.ctx, faulty, w.table.Path, "", w.options())

@@ -71,10 +71,16 @@ const (
 	remains = partAll
 )
 
+// metaFile is a file of metadata.
+type metaFile struct {
+	name string
+	list bool // it names others: a manifest list or an index manifest
+}
+
 // eachMeta calls fn for the files of metadata that a snapshot refers to: lists,
 // manifests, index manifest, index files, statistics. What is missing is an
 // error but for the parts that may be: then what they would refer to is left out.
-func eachMeta(ctx context.Context, t *paimon.Table, s *paimon.Snapshot, which, missing parts, fn func(name string)) error {
+func eachMeta(ctx context.Context, t *paimon.Table, s *paimon.Snapshot, which, missing parts, fn func(metaFile)) error {
 	lists := map[parts]string{partBase: s.BaseManifestList, partDelta: s.DeltaManifestList}
 	if s.HasChangelog() {
 		lists[partChangelog] = *s.ChangelogManifestList
@@ -83,27 +89,27 @@ func eachMeta(ctx context.Context, t *paimon.Table, s *paimon.Snapshot, which, m
 		if which&part == 0 {
 			continue
 		}
-		fn(t.ManifestPath(list))
+		fn(metaFile{t.ManifestPath(list), true})
 		metas, err := t.ManifestList(ctx, list)
 		if err != nil && !(missing&part != 0 && errors.Is(err, objstore.ErrNotExist)) {
 			return fmt.Errorf("snapshot %d of table %s: %w", s.ID, t.Path, err)
 		}
 		for i := range metas {
-			fn(t.ManifestPath(metas[i].FileName))
+			fn(metaFile{t.ManifestPath(metas[i].FileName), false})
 		}
 	}
 	if which&partIndex != 0 && s.IndexManifest != nil {
-		fn(t.ManifestPath(*s.IndexManifest))
+		fn(metaFile{t.ManifestPath(*s.IndexManifest), true})
 		entries, err := t.IndexEntries(ctx, s)
 		if err != nil && !(missing&partIndex != 0 && errors.Is(err, objstore.ErrNotExist)) {
 			return err
 		}
 		for i := range entries {
-			fn(t.IndexPath(&entries[i]))
+			fn(metaFile{t.IndexPath(&entries[i]), false})
 		}
 	}
 	if which&partStatistics != 0 && s.Statistics != nil {
-		fn(t.StatisticsPath(*s.Statistics))
+		fn(metaFile{t.StatisticsPath(*s.Statistics), false})
 	}
 	return nil
 }
@@ -135,7 +141,8 @@ func fromAppend(f *manifest.DataFile) bool {
 	return f.Source == nil || *f.Source == manifest.SourceAppend
 }
 
-// deleteAll deletes files, some at a time.
+// deleteAll deletes files, some at a time and in no order: where one must outlive
+// another, they go in two calls.
 func deleteAll(ctx context.Context, store objstore.Store, names []string) error {
 	var (
 		wg    sync.WaitGroup

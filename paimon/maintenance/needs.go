@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"sluice/objstore"
 	"sluice/paimon"
@@ -12,17 +13,61 @@ import (
 // doomed are the files that an operation is about to delete. Whatever is found
 // to be needed is spared.
 type doomed struct {
-	data nameSet // data and changelog files and their sidecars
-	meta nameSet // files of metadata
+	data  nameSet // data and changelog files and their sidecars
+	meta  nameSet // files of metadata that name no others of metadata: manifests, index and statistics files
+	lists nameSet // files of metadata that name those: manifest lists and index manifests
 }
 
-func newDoomed() *doomed { return &doomed{data: nameSet{}, meta: nameSet{}} }
+func newDoomed() *doomed { return &doomed{data: nameSet{}, meta: nameSet{}, lists: nameSet{}} }
 
-func (d *doomed) empty() bool { return len(d.data) == 0 && len(d.meta) == 0 }
+func (d *doomed) empty() bool { return len(d.data) == 0 && len(d.meta) == 0 && len(d.lists) == 0 }
+
+func (d *doomed) addMeta(f metaFile) {
+	if f.list {
+		d.lists.add(f.name)
+	} else {
+		d.meta.add(f.name)
+	}
+}
+
+func (d *doomed) spareMeta(f metaFile) {
+	d.meta.spare(f.name)
+	d.lists.spare(f.name)
+}
+
+// metaFiles returns the names of all files of metadata.
+func (d *doomed) metaFiles() []string {
+	names := append(d.meta.sorted(), d.lists.sorted()...)
+	slices.Sort(names)
+	return names
+}
+
+// deleteData deletes the data files. As long as one is there, so is all metadata
+// that leads to it.
+func (d *doomed) deleteData(ctx context.Context, store objstore.Store) error {
+	return deleteAll(ctx, store, d.data.sorted())
+}
+
+// deleteMeta deletes the files of metadata, those that name others last: whatever
+// could not be deleted is found again by the next run.
+func (d *doomed) deleteMeta(ctx context.Context, store objstore.Store) error {
+	if err := deleteAll(ctx, store, d.meta.sorted()); err != nil {
+		return err
+	}
+	return deleteAll(ctx, store, d.lists.sorted())
+}
+
+// delete deletes everything.
+func (d *doomed) delete(ctx context.Context, store objstore.Store) error {
+	if err := d.deleteData(ctx, store); err != nil {
+		return err
+	}
+	return d.deleteMeta(ctx, store)
+}
 
 // spareState spares what the state of a snapshot consists of.
 func (d *doomed) spareState(ctx context.Context, t *paimon.Table, s *paimon.Snapshot) error {
-	if err := eachMeta(ctx, t, s, partState, strict, d.meta.spare); err != nil {
+	if err := eachMeta(ctx, t, s, partState, strict, d.spareMeta); err != nil {
 		return err
 	}
 	if len(d.data) == 0 {
@@ -73,7 +118,7 @@ func (d *doomed) spareBranch(ctx context.Context, b *paimon.Table) error {
 		if err != nil {
 			return err
 		}
-		if err := eachMeta(ctx, b, s, partAll, strict, d.meta.spare); err != nil {
+		if err := eachMeta(ctx, b, s, partAll, strict, d.spareMeta); err != nil {
 			return err
 		}
 		// All files of all snapshots: those of the first and what came later.
@@ -143,7 +188,7 @@ func (d *doomed) spareChangelogs(ctx context.Context, t *paimon.Table, skip func
 
 func (d *doomed) spareChangelog(ctx context.Context, t *paimon.Table, c *paimon.Snapshot) error {
 	if c.HasChangelog() {
-		if err := eachMeta(ctx, t, c, partChangelog, strict, d.meta.spare); err != nil {
+		if err := eachMeta(ctx, t, c, partChangelog, strict, d.spareMeta); err != nil {
 			return err
 		}
 		entries, err := t.ChangelogEntries(ctx, c)
@@ -156,7 +201,7 @@ func (d *doomed) spareChangelog(ctx context.Context, t *paimon.Table, c *paimon.
 	if t.Schema().ChangelogProducer() != paimon.ProducerNone {
 		return nil // there was nothing to deliver, whatever a tag may have kept of it
 	}
-	if err := eachMeta(ctx, t, c, partBase|partDelta, remains, d.meta.spare); err != nil {
+	if err := eachMeta(ctx, t, c, partBase|partDelta, remains, d.spareMeta); err != nil {
 		return err
 	}
 	delta, err := t.DeltaEntries(ctx, c)

@@ -290,7 +290,7 @@ func (u *usedFiles) branch(ctx context.Context) error {
 // snapshot adds what a snapshot refers to: metadata, and all files of all of its
 // manifests, whether they are added or deleted.
 func (u *usedFiles) snapshot(ctx context.Context, s *paimon.Snapshot, missing parts) error {
-	if err := eachMeta(ctx, u.t, s, partAll, missing, u.add); err != nil {
+	if err := eachMeta(ctx, u.t, s, partAll, missing, func(f metaFile) { u.add(f.name) }); err != nil {
 		return err
 	}
 	lists := map[parts]string{partBase: s.BaseManifestList, partDelta: s.DeltaManifestList}

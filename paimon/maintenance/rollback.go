@@ -74,7 +74,7 @@ func rollback(ctx context.Context, t *paimon.Table, target *paimon.Snapshot, res
 	if err := t.UpdateChangelogHints(ctx); err != nil {
 		return err
 	}
-	return deleteAll(ctx, t.Store, append(r.doomed.data.sorted(), r.doomed.meta.sorted()...))
+	return r.doomed.delete(ctx, t.Store)
 }
 
 type rollbackPlan struct {
@@ -159,7 +159,7 @@ func (r *rollbackPlan) doom(ctx context.Context, s *paimon.Snapshot, state bool)
 			return err
 		}
 	}
-	return eachMeta(ctx, r.t, s, partAll, remains, r.doomed.meta.add)
+	return eachMeta(ctx, r.t, s, partAll, remains, r.doomed.addMeta)
 }
 
 // spare spares what stays: the target, the snapshots before it, tags up to it,
@@ -180,7 +180,7 @@ func (r *rollbackPlan) spare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := eachMeta(ctx, r.t, s, partAll, strict, r.doomed.meta.spare); err != nil {
+		if err := eachMeta(ctx, r.t, s, partAll, strict, r.doomed.spareMeta); err != nil {
 			return err
 		}
 		// A file that the target does not have any more may still be of an earlier one.

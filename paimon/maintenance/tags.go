@@ -22,7 +22,7 @@ func DeleteTag(ctx context.Context, t *paimon.Table, name string) error {
 		err = t.DeleteTag(ctx, name)
 	}
 	if err == nil {
-		err = deleteAll(ctx, t.Store, append(d.data.sorted(), d.meta.sorted()...))
+		err = d.delete(ctx, t.Store)
 	}
 	if err != nil {
 		return fmt.Errorf("delete tag %q of table %s: %w", name, t.Path, err)
@@ -47,7 +47,7 @@ func planTag(ctx context.Context, t *paimon.Table, tag *paimon.Tag) (*doomed, er
 			return d, nil
 		}
 	}
-	if err := eachMeta(ctx, t, tag.Snapshot, partState, remains, d.meta.add); err != nil {
+	if err := eachMeta(ctx, t, tag.Snapshot, partState, remains, d.addMeta); err != nil {
 		return nil, err
 	}
 	if err := eachLive(ctx, t, tag.Snapshot, d.data.add); err != nil {
@@ -63,7 +63,7 @@ func planTag(ctx context.Context, t *paimon.Table, tag *paimon.Tag) (*doomed, er
 	// What the snapshots need is what the first one needs of what was there before it.
 	earliest, err := t.EarliestSnapshot(ctx)
 	if err == nil {
-		err = eachMeta(ctx, t, earliest, partAll, strict, d.meta.spare)
+		err = eachMeta(ctx, t, earliest, partAll, strict, d.spareMeta)
 		if err == nil {
 			err = eachLive(ctx, t, earliest, d.data.spare)
 		}

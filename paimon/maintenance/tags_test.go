@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/race"
 	"sluice/objstore"
 	"sluice/objstore/faultstore"
 	"sluice/paimon"
@@ -74,7 +75,7 @@ func TestDeleteTagOfALivingSnapshot(t *testing.T) {
 
 // TestDeleteTagCanFail fails each call in turn: the tag is whole or gone.
 func TestDeleteTagCanFail(t *testing.T) {
-	for n := 1; ; n++ {
+	for n := 1; ; n += race.Stride {
 		w, _ := tagged(t, map[string]int64{"a": 2, "b": 3})
 		faulty := faultstore.New(w.store, faultstore.Rule{Call: n, Mode: faultstore.FailAfter})
 		table, err := paimon.OpenWith(w.ctx, faulty, w.table.Path, "", w.options())
@@ -203,7 +204,7 @@ func TestRollbackDropsLongLivedChangelogs(t *testing.T) {
 // the second try ends where it should.
 func TestRollbackCanFail(t *testing.T) {
 	for _, mode := range []faultstore.Mode{faultstore.FailBefore, faultstore.FailAfter} {
-		for n := 1; ; n++ {
+		for n := 1; ; n += race.Stride {
 			w := testWorld(t, nil)
 			history(w, 5)
 			faulty := faultstore.New(w.store, faultstore.Rule{Call: n, Mode: mode})

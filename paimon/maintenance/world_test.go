@@ -3,8 +3,10 @@ package maintenance
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"sluice/internal/race"
 	"sluice/objstore"
 	"sluice/objstore/memstore"
 	"sluice/paimon"
@@ -19,7 +22,14 @@ import (
 	"sluice/paimon/rowdata"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	checks := flag.Lookup("rapid.checks").Value
+	if n, err := strconv.Atoi(checks.String()); err == nil {
+		_ = checks.Set(strconv.Itoa(n / race.Stride))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // world is a table in memory whose commits are made by hand, so that a test
 // decides what is in each snapshot.
@@ -248,7 +258,7 @@ func (w *world) exists(name, who string) {
 // checkState: the rows of a snapshot can be read.
 func (w *world) checkState(b *paimon.Table, s *paimon.Snapshot, who string) {
 	who = "branch " + b.Branch + ": " + who
-	require.NoError(w.t, eachMeta(w.ctx, b, s, partState, 0, func(name string) { w.exists(name, who) }))
+	require.NoError(w.t, eachMeta(w.ctx, b, s, partState, 0, func(f metaFile) { w.exists(f.name, who) }))
 	require.NoError(w.t, eachLive(w.ctx, b, s, func(name string) { w.exists(name, who) }))
 }
 

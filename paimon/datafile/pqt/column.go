@@ -46,7 +46,7 @@ type column struct {
 	stamp     uint32
 	dictPages int
 	pages     []pageInfo
-	chunk     []byte // the finished pages
+	chunk     blocks // the finished pages
 	rawBytes  int64  // the same, not compressed
 	numValues int64
 	firstRow  int64 // of the open page, in the row group
@@ -75,7 +75,8 @@ type pageInfo struct {
 func (c *column) startGroup() {
 	c.dict.reset()
 	c.ints.reset()
-	c.dictPages, c.pages, c.chunk = 0, c.pages[:0], c.chunk[:0]
+	c.dictPages, c.pages = 0, c.pages[:0]
+	c.chunk.reset()
 	c.rawBytes, c.numValues, c.firstRow, c.nulls = 0, 0, 0, 0
 	c.stamps, c.stamp = c.stamps[:0], 0
 	c.total.reset()

@@ -49,18 +49,19 @@ func (p *pageCoder) endPage(c *column) error {
 	p.body = body
 
 	h := pageHeader{kind: pageData, numValues: int32(c.entries), encoding: c.encoding}
-	at := len(c.chunk)
-	chunk, raw, err := p.appendPage(c.chunk, &h, body)
+	at := c.chunk.size()
+	head, packed, err := p.page(&h, body)
 	if err != nil {
 		return fmt.Errorf("column %q: %w", c.node.path, err)
 	}
-	c.chunk = chunk
-	c.rawBytes += int64(raw)
-	c.ratio = 1024 * (len(c.chunk) - at) / max(c.size, 1)
+	c.chunk.append(head)
+	c.chunk.append(packed)
+	c.rawBytes += int64(len(head) + len(body))
+	c.ratio = 1024 * (c.chunk.size() - at) / max(c.size, 1)
 	if c.encoding == encRLEDictionary {
 		c.dictPages++
 	}
-	info := pageInfo{at: at, size: len(c.chunk) - at, firstRow: c.firstRow, nulls: int64(c.entries - values), empty: values == 0, encoding: c.encoding}
+	info := pageInfo{at: at, size: c.chunk.size() - at, firstRow: c.firstRow, nulls: int64(c.entries - values), empty: values == 0, encoding: c.encoding}
 	switch {
 	case !b.known || b.nan:
 		info.noBounds = values > 0 || c.class == classNanos // INT96 has no order
@@ -81,17 +82,15 @@ func (p *pageCoder) endPage(c *column) error {
 	return nil
 }
 
-// appendPage appends a header and the compressed body to dst, and returns how
-// long both would be without compression.
-func (p *pageCoder) appendPage(dst []byte, h *pageHeader, body []byte) ([]byte, int, error) {
+// page returns a page's header and its compressed body, both in scratch memory.
+func (p *pageCoder) page(h *pageHeader, body []byte) (head, packed []byte, err error) {
 	if len(body) > pageBytesMax {
-		return dst, 0, fmt.Errorf("a page of %d bytes, at most %d can be read: a row is too large", len(body), pageBytesMax)
+		return nil, nil, fmt.Errorf("a page of %d bytes, at most %d can be read: a row is too large", len(body), pageBytesMax)
 	}
-	packed := body
+	packed = body
 	if p.comp.codec != codecNone {
-		var err error
 		if packed, err = p.comp.append(p.packed[:0], body); err != nil {
-			return dst, 0, err
+			return nil, nil, err
 		}
 		p.packed = packed
 	}
@@ -99,8 +98,7 @@ func (p *pageCoder) appendPage(dst []byte, h *pageHeader, body []byte) ([]byte, 
 	h.crc = int32(crc32.ChecksumIEEE(packed))
 	p.head.buf = p.head.buf[:0]
 	p.head.pageHeader(h)
-	dst = append(dst, p.head.buf...)
-	return append(dst, packed...), len(p.head.buf) + len(body), nil
+	return p.head.buf, packed, nil
 }
 
 // dictionaryPays tells, of the first page of a row group, whether the dictionary
@@ -220,8 +218,9 @@ func appendOneLevel(dst []byte, n int) []byte {
 	return dst
 }
 
-// appendDictionaryPage appends the page with the dictionary of c's row group.
-func (p *pageCoder) appendDictionaryPage(dst []byte, c *column) ([]byte, int, error) {
+// dictionaryPage returns the page with the dictionary of c's row group as page
+// does, and how long it would be without compression.
+func (p *pageCoder) dictionaryPage(c *column) (head, packed []byte, raw int, err error) {
 	body := p.body[:0]
 	for i := range c.dict.len() {
 		s := c.dict.at(i)
@@ -237,5 +236,6 @@ func (p *pageCoder) appendDictionaryPage(dst []byte, c *column) ([]byte, int, er
 	}
 	p.body = body
 	n := max(c.dict.len(), len(c.ints.values))
-	return p.appendPage(dst, &pageHeader{kind: pageDictionary, numValues: int32(n), encoding: encPlain}, body)
+	head, packed, err = p.page(&pageHeader{kind: pageDictionary, numValues: int32(n), encoding: encPlain}, body)
+	return head, packed, len(head) + len(body), err
 }

@@ -233,11 +233,11 @@ func (p *Writer) endPagesIfFull() error {
 		return nil
 	}
 	for _, c := range p.columns {
-		before := len(c.chunk)
+		before := c.chunk.size()
 		if err := p.coder.endPage(c); err != nil {
 			return err
 		}
-		p.done += int64(len(c.chunk) - before)
+		p.done += int64(c.chunk.size() - before)
 	}
 	p.pageRows = 0
 	return nil
@@ -307,20 +307,22 @@ func (p *Writer) endGroup() error {
 func (p *Writer) writeChunk(c *column) (columnChunk, error) {
 	chunk := columnChunk{
 		phys: c.elem.phys, path: c.path, codec: p.coder.comp.codec, numValues: c.numValues,
-		totalUncompressed: c.rawBytes, totalCompressed: int64(len(c.chunk)), encodings: []encoding{encRLE},
+		totalUncompressed: c.rawBytes, totalCompressed: int64(c.chunk.size()), encodings: []encoding{encRLE},
 	}
 	if c.dictPages > 0 {
-		head, raw, err := p.coder.appendDictionaryPage(nil, c)
+		head, packed, raw, err := p.coder.dictionaryPage(c)
 		if err != nil {
 			return chunk, err
 		}
 		chunk.dictPageOffset = p.offset
 		chunk.totalUncompressed += int64(raw)
-		chunk.totalCompressed += int64(len(head))
+		chunk.totalCompressed += int64(len(head) + len(packed))
 		chunk.encodings = append(chunk.encodings, encPlain)
 		chunk.encodingStats = append(chunk.encodingStats, encodingStats{pageDictionary, encPlain, 1})
-		if err := p.emit(head); err != nil {
-			return chunk, err
+		for _, b := range [][]byte{head, packed} {
+			if err := p.emit(b); err != nil {
+				return chunk, err
+			}
 		}
 	}
 	chunk.dataPageOffset = p.offset
@@ -341,7 +343,12 @@ func (p *Writer) writeChunk(c *column) (columnChunk, error) {
 	}
 	chunk.stats = c.chunkStatistics()
 	p.indexes = append(p.indexes, c.chunkIndex(p.offset))
-	return chunk, p.emit(c.chunk)
+	for _, b := range c.chunk.list[:c.chunk.used] {
+		if err := p.emit(b); err != nil {
+			return chunk, err
+		}
+	}
+	return chunk, nil
 }
 
 // Close writes the rows that are still buffered and the footer, and returns the

@@ -1,0 +1,2 @@
+// Package lookup will be described here.
+package lookup

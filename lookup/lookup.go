@@ -1,0 +1,208 @@
+package lookup
+
+import (
+	"bytes"
+	"context"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"sluice/paimon/rowdata"
+)
+
+// lookupRows is how many keys are looked up together: their keys and values stay
+// in the processor's caches.
+const lookupRows = 4096
+
+// search is the scratch memory of lookups.
+type search struct {
+	keys   []byte
+	offs   []uint32
+	heads  []uint64
+	state  []int8   // of each key
+	vals   [][]byte // of each key: its value if it is a hit
+	copied []byte   // values from the database
+
+	hits    [][]byte
+	hitRows []int32
+	decoder decoder
+}
+
+// What is known of a key during a search.
+const (
+	open int8 = iota // not found yet
+	hit
+	gone // deleted by a newer change than any that is still to be asked
+)
+
+// Lookup finds the newest committed record of keys that are given in ascending
+// order: those of rows rows[i] of b, a batch of Spec.Row. Changes of finished
+// stages count as committed. It appends the records found to dst and sets
+// found[i] to the row there, or to -1; found is as long as rows. Records of kind
+// -D and -U are found as any other; what was deleted by [Stage.Delete] is not.
+//
+// With Spec.KeyOnly the records have NULL in all columns but the key, sequence
+// number 0 and kind +I, and dst may be nil: found[i] is then 0 for a key that is
+// there.
+//
+// An error for which errors.Is(err, ErrRebuild) says that the index is of no use
+// any more; dst is then to be thrown away.
+func (x *Index) Lookup(ctx context.Context, b *rowdata.Batch, rows []int32, dst *rowdata.KeyValues, found []int32) error {
+	if len(rows) == 0 {
+		return ctx.Err()
+	}
+	if err := x.begin(ctx); err != nil {
+		return err
+	}
+	defer x.mu.Unlock()
+	var it *pebble.Iterator
+	if x.onDisk != nil {
+		var err error
+		if it, err = x.store.db.NewIterWithContext(ctx, &pebble.IterOptions{UseL6Filters: true}); err != nil {
+			return x.failed(ctx, err)
+		}
+	}
+	err := x.lookup(ctx, it, b, rows, dst, found)
+	if it != nil {
+		if e := it.Close(); err == nil && e != nil {
+			err = x.failed(ctx, e)
+		}
+	}
+	if broken := x.broken.Load(); err == nil && broken != nil {
+		err = *broken
+	}
+	return err
+}
+
+func (x *Index) lookup(ctx context.Context, it *pebble.Iterator, b *rowdata.Batch, rows []int32, dst *rowdata.KeyValues, found []int32) error {
+	var last []byte
+	for from := 0; from < len(rows); from += lookupRows {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		to := min(from+lookupRows, len(rows))
+		s := &x.scratch
+		if err := s.encode(x.keys, b, rows[from:to], from, last); err != nil {
+			return err
+		}
+		if err := x.searchStages(ctx); err != nil {
+			return err
+		}
+		for i := len(x.runs) - 1; i >= 0; i-- {
+			s.searchRun(x.runs[i])
+		}
+		if it != nil {
+			if err := s.searchStore(it); err != nil {
+				return x.failed(ctx, err)
+			}
+		}
+		if err := x.collect(b, rows[from:to], dst, found[from:to]); err != nil {
+			return x.failed(ctx, err)
+		}
+		last = append(last[:0], s.key(to-from-1)...)
+	}
+	return nil
+}
+
+func (x *Index) searchStages(ctx context.Context) error {
+	for i := len(x.stages) - 1; i >= 0; i-- {
+		if err := x.stages[i].search(ctx, &x.scratch); err != nil {
+			return x.failed(ctx, err)
+		}
+	}
+	return nil
+}
+
+func (s *search) key(i int) []byte { return s.keys[s.offs[i]:s.offs[i+1]] }
+
+// encode makes the keys of the rows; row first of the lookup comes after last.
+func (s *search) encode(codec *keyCodec, b *rowdata.Batch, rows []int32, first int, last []byte) error {
+	s.keys, s.offs, s.heads, s.state, s.vals, s.copied = s.keys[:0], append(s.offs[:0], 0), s.heads[:0], s.state[:0], s.vals[:0], s.copied[:0]
+	for i, row := range rows {
+		at := len(s.keys)
+		keys, err := codec.append(s.keys, b.Cols, int(row))
+		if err != nil {
+			return err
+		}
+		key := keys[at:]
+		if i > 0 {
+			last = s.keys[s.offs[i-1]:at]
+		}
+		if bytes.Compare(last, key) > 0 {
+			return &OrderError{"key", int64(first + i)}
+		}
+		s.keys, s.offs, s.heads = keys, append(s.offs, uint32(len(keys))), append(s.heads, keyHead(key))
+		s.state, s.vals = append(s.state, open), append(s.vals, nil)
+	}
+	return nil
+}
+
+// searchRun looks for the keys that are still open in a run.
+func (s *search) searchRun(r *run) {
+	at := 0
+	for i, state := range s.state {
+		if state != open {
+			continue
+		}
+		key := s.key(i)
+		if at = r.seek(at, s.heads[i], key); at == r.len() {
+			return
+		}
+		if r.refs[at].head != s.heads[i] || !bytes.Equal(r.key(at), key) {
+			continue
+		}
+		if r.deleted(at) {
+			s.state[i] = gone
+		} else {
+			s.state[i], s.vals[i] = hit, r.value(at)
+		}
+	}
+}
+
+// searchStore looks for the keys that are still open in the database. The tables
+// have filters, which spare a miss the search in their blocks.
+func (s *search) searchStore(it *pebble.Iterator) error {
+	for i, state := range s.state {
+		if state != open || !it.SeekPrefixGE(s.key(i)) {
+			continue
+		}
+		val, err := it.ValueAndErr()
+		if err != nil {
+			return err
+		}
+		s.keep(i, val)
+	}
+	return it.Error()
+}
+
+// keep notes a value that is only valid now.
+func (s *search) keep(i int, val []byte) {
+	at := len(s.copied)
+	s.copied = append(s.copied, val...)
+	s.state[i], s.vals[i] = hit, s.copied[at:len(s.copied):len(s.copied)]
+}
+
+// collect turns the hits into records.
+func (x *Index) collect(b *rowdata.Batch, rows []int32, dst *rowdata.KeyValues, found []int32) error {
+	s := &x.scratch
+	s.hits, s.hitRows = s.hits[:0], s.hitRows[:0]
+	at := int32(0)
+	if dst != nil {
+		at = int32(dst.N)
+	}
+	for i, state := range s.state {
+		if state != hit {
+			found[i] = -1
+			continue
+		}
+		found[i] = at
+		if dst != nil {
+			at++
+		}
+		s.hits, s.hitRows = append(s.hits, s.vals[i]), append(s.hitRows, rows[i])
+	}
+	x.countLookups(len(rows), len(s.hits))
+	if dst == nil || len(s.hits) == 0 {
+		return nil
+	}
+	return s.decoder.decode(dst, s.hits, b, s.hitRows)
+}

@@ -1,0 +1,59 @@
+package merge
+
+import "sluice/paimon/rowdata"
+
+// Result is what a changelog producer makes of a batch of [Groups]. It is reused
+// from batch to batch.
+type Result struct {
+	// Data is what is to be written at the output level: at most one record a key,
+	// in key order.
+	Data *rowdata.KeyValues
+	// Changelog is the changes, in key order: +I, -D, or -U directly followed by
+	// its +U.
+	Changelog *rowdata.KeyValues
+	// Index is what changes in an index of the newest record above level 0 of each
+	// key, in key order. Keys whose newest record stays the same are not in it.
+	Index []IndexChange
+}
+
+// IndexChange says that rows From..To (exclusive) of Result.Data are now the
+// newest records above level 0 of their keys or, with Delete, that the keys of
+// records From..To of Groups.Records have none any more.
+type IndexChange struct {
+	From, To int32
+	Delete   bool
+}
+
+// NewResult returns an empty result for records of type t.
+func NewResult(t *rowdata.RowType) *Result {
+	return &Result{Data: rowdata.NewKeyValues(t, 0), Changelog: rowdata.NewKeyValues(t, 0)}
+}
+
+// Reset empties the result and keeps its memory.
+func (r *Result) Reset() {
+	r.Data.Reset()
+	r.Changelog.Reset()
+	r.Index = r.Index[:0]
+}
+
+// Put adds row i of Data, which may not have been appended yet, to the index.
+func (r *Result) Put(i int32) {
+	if n := len(r.Index); n > 0 {
+		if last := &r.Index[n-1]; !last.Delete && last.To == i {
+			last.To++
+			return
+		}
+	}
+	r.Index = append(r.Index, IndexChange{From: i, To: i + 1})
+}
+
+// Delete takes the key of record i of the groups out of the index.
+func (r *Result) Delete(i int32) {
+	if n := len(r.Index); n > 0 {
+		if last := &r.Index[n-1]; last.Delete && last.To == i {
+			last.To++
+			return
+		}
+	}
+	r.Index = append(r.Index, IndexChange{From: i, To: i + 1, Delete: true})
+}

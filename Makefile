@@ -5,7 +5,7 @@ GO ?= go
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TIME ?= 10s
 SEED ?= 0
-CASES ?= testdata/cases/changelog-cases.yaml
+CASES ?= testdata/cases/*.yaml
 TOOLS := $(CURDIR)/bin/tools
 # Packages with tests that need Java.
 INTEROP = $$(grep -rlE '^//go:build interop$$' --include='*_test.go' . | xargs -n1 dirname | sort -u)
@@ -92,8 +92,18 @@ crash: ## kill -9 loops of writer, gateway and publisher; KILLS=200 SEED=n
 	SLUICE_KILLS=$(or $(KILLS),200) SLUICE_SEED=$(SEED) $(GO) test -count=1 -timeout 40m -run 'TestCrash' -v ./interop/crash
 
 .PHONY: cases
-cases: ## run a case file: make cases CASES=FILE…
+cases: ## run case files, writing level 0 first and straight above it: make cases CASES=FILE…
 	$(GO) run ./interop/cases $(CASES)
+	$(GO) run ./interop/cases -straight $(CASES)
+
+.PHONY: histories
+histories: ## compare with Java's answers to random histories: make histories FILES=… ONLY=REGEXP
+	$(GO) run ./interop/histories $(if $(ONLY),-only '$(ONLY)') $(or $(FILES),testdata/histories/*.zst)
+	$(GO) run ./interop/histories -straight $(if $(ONLY),-only '$(ONLY)') $(or $(FILES),testdata/histories/*.zst)
+
+.PHONY: oracle-fuzz
+oracle-fuzz: ## fresh histories against Java (17, Maven): SEED=n COUNT=n FROM=n ENGINE=… PRODUCER=…
+	$(GO) run ./interop/histories -fuzz -seed $(SEED) -from $(or $(FROM),0) -count $(or $(COUNT),1000) $(if $(ENGINE),-engine $(ENGINE)) $(if $(PRODUCER),-producer $(PRODUCER))
 
 .PHONY: interop
 interop: ## Paimon Java verifies, reads, appends to and compacts our tables, and we theirs (needs Java 17 and Maven)

@@ -55,7 +55,7 @@ func (c *cursor) move(how int, key []byte) error {
 		kv = c.table.First()
 	case moveNext:
 		kv = c.table.Next()
-	default:
+	case moveSeek:
 		kv = c.table.SeekGE(key, 0)
 	}
 	if c.ok = kv != nil; !c.ok {

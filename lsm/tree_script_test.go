@@ -285,7 +285,10 @@ func (s *treeScript) write(options, input []string) {
 // compact runs a compaction and prints its steps, files and rows.
 func (s *treeScript) compact(options []string) string {
 	runs, top := s.tree.levels.Runs(), s.tree.levels.Top()
-	pick, ok := Pick{}, false
+	var (
+		pick Pick
+		ok   bool
+	)
 	if slices.Contains(options, "full") {
 		pick, ok = PickFull(runs, top, func(f *File) bool { return slices.Contains(options, f.FileName) })
 	} else {

@@ -42,6 +42,7 @@ type bucket struct {
 	index    *lookup.Index
 	stages   []*lookup.Stage // of compactions that are not committed, the oldest first
 	sent     int             // of these, those of the commit being made
+	behind   bool            // the index could not take a stage: until it was compared with the files, it takes no other
 	producer producer.Producer
 	expired  func(kv *rowdata.KeyValues, i int) bool // of the compaction that runs, if records expire
 

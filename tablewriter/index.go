@@ -135,11 +135,17 @@ func (s *shard) prepareIndex(ctx context.Context, b *bucket) (*lookup.Stage, err
 			return nil, err
 		}
 	}
-	if len(b.stages) == 0 {
+	switch {
+	case len(b.stages) == 0:
 		if err := s.validate(ctx, b); err != nil {
 			return nil, err
 		}
+	case b.behind:
+		if err := s.rebuildDirty(ctx, b); err != nil {
+			return nil, err
+		}
 	}
+	b.behind = false
 	return b.index.NewStage(), nil
 }
 
@@ -236,10 +242,15 @@ func (s *shard) commitStages(ctx context.Context, b *bucket, snapshot int64) {
 		if i < len(stages)-1 {
 			state = partOf(b.index)
 		}
-		if err := stage.Commit(ctx, state); err != nil {
+		if !b.behind {
+			err := stage.Commit(ctx, state)
+			if err == nil {
+				continue
+			}
+			b.behind = true
 			s.counters.indexErrors.Add(1)
-			stage.Discard()
 		}
+		stage.Discard()
 	}
 }
 

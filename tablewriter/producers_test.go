@@ -35,29 +35,36 @@ func TestScripts(t *testing.T) {
 		final   string
 	}{
 		{
-			"none", []string{"changelog-producer", "none"},
+			"none",
+			[]string{"changelog-producer", "none"},
 			[]step{
 				{rows: "+I 1 a, +I 2 b", kinds: "APPEND"},
 				{rows: "+U 1 c, -D 2 b", kinds: "APPEND"},
 				{mode: CompactFull, kinds: "COMPACT"},
-			}, "1 c",
+			},
+			"1 c",
 		},
 		{
-			"input", []string{"changelog-producer", "input"},
+			"input",
+			[]string{"changelog-producer", "input"},
 			[]step{
 				{rows: "+I 1 a, +U 1 b", kinds: "APPEND", log: "+I 1 a, +U 1 b"},
 				{rows: "-D 1 b, +I 2 x", mode: CompactFull, kinds: "APPEND COMPACT", log: "-D 1 b, +I 2 x"},
-			}, "2 x",
+			},
+			"2 x",
 		},
 		{
-			"none compacts when runs are many", []string{"num-sorted-run.compaction-trigger", "2"},
+			"none compacts when runs are many",
+			[]string{"num-sorted-run.compaction-trigger", "2"},
 			[]step{
 				{rows: "+I 1 a", mode: CompactWait, kinds: "APPEND"},
 				{rows: "+I 2 a", mode: CompactWait, kinds: "APPEND COMPACT"},
-			}, "1 a, 2 a",
+			},
+			"1 a, 2 a",
 		},
 		{
-			"lookup", []string{"changelog-producer", "lookup"},
+			"lookup",
+			[]string{"changelog-producer", "lookup"},
 			[]step{
 				{rows: "+I 1 a, +I 2 b", kinds: "APPEND COMPACT", log: "+I 1 a, +I 2 b"},
 				{rows: "+U 1 c, -D 2 ?", kinds: "APPEND COMPACT", log: "-U 1 a, +U 1 c, -D 2 b"},
@@ -66,70 +73,87 @@ func TestScripts(t *testing.T) {
 				{rows: "+I 3 z", kinds: "APPEND COMPACT", log: "-U 3 z, +U 3 z"},
 				{mode: CompactFull, kinds: "COMPACT"},
 				{rows: "-U 1 c, +U 1 d", reopen: true, mode: CompactFull, kinds: "APPEND COMPACT", log: "-U 1 c, +U 1 d"},
-			}, "1 d, 2 z, 3 z",
+			},
+			"1 d, 2 z, 3 z",
 		},
 		{
-			"lookup without equal pairs", []string{"changelog-producer", "lookup", "changelog-producer.row-deduplicate", "true"},
+			"lookup without equal pairs",
+			[]string{"changelog-producer", "lookup", "changelog-producer.row-deduplicate", "true"},
 			[]step{
 				{rows: "+I 1 a, +I 2 b", kinds: "APPEND COMPACT", log: "+I 1 a, +I 2 b"},
 				{rows: "+I 1 a, +I 2 c", kinds: "APPEND COMPACT", log: "-U 2 b, +U 2 c"},
-			}, "1 a, 2 c",
+			},
+			"1 a, 2 c",
 		},
 		{
-			"lookup that nobody waits for is owed", []string{"changelog-producer", "lookup", "lookup-wait", "false", "lookup-compact", "gentle", "lookup-compact.max-interval", "3", "num-sorted-run.compaction-trigger", "3"},
+			"lookup that nobody waits for is owed",
+			[]string{"changelog-producer", "lookup", "lookup-wait", "false", "lookup-compact", "gentle", "lookup-compact.max-interval", "3", "num-sorted-run.compaction-trigger", "3"},
 			[]step{
 				{rows: "+I 1 a", kinds: "APPEND"},
 				{rows: "+U 1 b", kinds: "APPEND"},
 				{rows: "+U 1 c", mode: CompactWait, kinds: "APPEND COMPACT", log: "+I 1 c"},
-			}, "1 c",
+			},
+			"1 c",
 		},
 		{
-			"first-row", []string{"merge-engine", "first-row", "changelog-producer", "lookup"},
+			"first-row",
+			[]string{"merge-engine", "first-row", "changelog-producer", "lookup"},
 			[]step{
 				{rows: "+I 1 a, +I 1 b", kinds: "APPEND COMPACT", log: "+I 1 a"},
 				{rows: "+I 1 c, +U 2 x", kinds: "APPEND COMPACT", log: "+U 2 x"},
 				{rows: "+I 2 c", reopen: true, kinds: "APPEND COMPACT"},
-			}, "1 a, 2 x",
+			},
+			"1 a, 2 x",
 		},
 		{
-			"forced lookup makes no changelog", []string{"force-lookup", "true"},
+			"forced lookup makes no changelog",
+			[]string{"force-lookup", "true"},
 			[]step{
 				{rows: "+I 1 a", kinds: "APPEND COMPACT"},
 				{rows: "+U 1 b", kinds: "APPEND COMPACT"},
-			}, "1 b",
+			},
+			"1 b",
 		},
 		{
-			"full-compaction", []string{"changelog-producer", "full-compaction"},
+			"full-compaction",
+			[]string{"changelog-producer", "full-compaction"},
 			[]step{
 				{rows: "+I 1 a, +I 2 b", mode: CompactNone, kinds: "APPEND"},
 				{rows: "+U 1 c, -D 2 b", mode: CompactFull, kinds: "APPEND COMPACT", log: "+I 1 c"},
 				{rows: "+U 1 d", mode: CompactFull, kinds: "APPEND COMPACT", log: "-U 1 c, +U 1 d"},
 				{rows: "-D 1 x", mode: CompactFull, kinds: "APPEND COMPACT", log: "-D 1 d"},
-			}, "",
+			},
+			"",
 		},
 		{
-			"full-compaction at each second commit", []string{"changelog-producer", "full-compaction", "full-compaction.delta-commits", "2"},
+			"full-compaction at each second commit",
+			[]string{"changelog-producer", "full-compaction", "full-compaction.delta-commits", "2"},
 			[]step{
 				{rows: "+I 1 a", kinds: "APPEND"},
 				{rows: "+U 1 b", kinds: "APPEND COMPACT", log: "+I 1 b"},
 				{rows: "+U 1 c", kinds: "APPEND"},
 				{rows: "+I 2 x", reopen: true, kinds: "APPEND COMPACT", log: "-U 1 b, +U 1 c, +I 2 x"},
-			}, "1 c, 2 x",
+			},
+			"1 c, 2 x",
 		},
 		{
-			"full-compaction of a bucket whose rows were all ignored", []string{"changelog-producer", "full-compaction", "ignore-delete", "true"},
+			"full-compaction of a bucket whose rows were all ignored",
+			[]string{"changelog-producer", "full-compaction", "ignore-delete", "true"},
 			[]step{
 				{rows: "+I 1 a", mode: CompactNone, kinds: "APPEND"},
 				{rows: "-D 9 x", mode: CompactFull, kinds: "COMPACT", log: "+I 1 a"},
-			}, "1 a",
+			},
+			"1 a",
 		},
 		{
-			"write-only", []string{"changelog-producer", "lookup", "write-only", "true", "num-sorted-run.compaction-trigger", "2"},
+			"write-only",
+			[]string{"changelog-producer", "lookup", "write-only", "true", "num-sorted-run.compaction-trigger", "2"},
 			[]step{
 				{rows: "+I 1 a", kinds: "APPEND"},
 				{rows: "+U 1 b", mode: CompactWait, kinds: "APPEND"},
 				{rows: "+U 1 c", mode: CompactFull, kinds: "APPEND"},
-			}, "1 c",
+			},
+			"1 c",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

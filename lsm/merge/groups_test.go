@@ -154,8 +154,12 @@ func TestResultIndex(t *testing.T) {
 	r.Delete(9)
 	r.Delete(11)
 	require.Equal(t, []IndexChange{
-		{From: 0, To: 2}, {From: 5, To: 7, Delete: true}, {From: 2, To: 3}, {From: 4, To: 5},
-		{From: 9, To: 10, Delete: true}, {From: 11, To: 12, Delete: true},
+		{From: 0, To: 2},
+		{From: 5, To: 7, Delete: true},
+		{From: 2, To: 3},
+		{From: 4, To: 5},
+		{From: 9, To: 10, Delete: true},
+		{From: 11, To: 12, Delete: true},
 	}, r.Index)
 	r.Reset()
 	require.Empty(t, r.Index)

@@ -1,2 +1,27 @@
-// Package lookup will be described here.
+// Package lookup answers what a key of a bucket held before, from an index on
+// local disk that may be thrown away at any time.
+//
+// An [Index] has one entry a key: its newest record above level 0, or, for
+// merge engine first-row, the key alone. It reflects a [State]: the files above
+// level 0 of one moment, by the fingerprint of their names. An index whose
+// fingerprint is that of the live files is right, whoever wrote in the meantime
+// and whatever happened to snapshots; any other catches up from changelogs or is
+// built anew with [Index.Rebuild]. So nothing about it has to be logged or synced
+// with a commit.
+//
+// What a compaction changes is collected in a [Stage] and becomes a part of the
+// index, together with the new state, only after the snapshot is durable. Lookups
+// see finished stages before that, since the next compaction may begin earlier.
+// Committed changes stay in memory as sorted runs until there are enough of them
+// for a table, which is then ingested into a Pebble database: neither a log nor
+// memtables are written.
+//
+// A [Cache] holds the indexes of a process: one folder, of which each process
+// takes a slot of its own, one block cache, and bounds for memory, open databases
+// and open files. An index that is corrupt, of another table, schema or format is
+// opened as an empty one, and the reason is counted; a fault that is found later
+// is an error for which errors.Is(err, [ErrRebuild]) holds. Neither is ever a
+// wrong answer.
+//
+// This package alone imports Pebble.
 package lookup

@@ -132,7 +132,8 @@ func sumCursor(b []byte) []byte {
 
 // AppendText appends the text of c to dst: at most 63 characters of the URL-safe
 // base64 alphabet, then +N if c skips N rows. The zero cursor has no text. Equal
-// positions of one history have equal texts.
+// texts name the same position, but one position may have several: the end of a
+// commit and the beginning of the next, or a row and another one with +N.
 func (c Cursor) AppendText(dst []byte) ([]byte, error) {
 	if c.IsZero() {
 		return dst, nil

@@ -245,3 +245,23 @@ func TestStall(t *testing.T) {
 	require.NoError(t, w.Close(t.Context()))
 	require.Equal(t, []string{`[1,"a"]`}, latestRows(t, table))
 }
+
+// A compaction beside writing that only moves a committed file, and fails when its
+// changelog is made durable, leaves the file where the table has it.
+func TestFailedCompactionKeepsWhatItMoved(t *testing.T) {
+	inner := memory()
+	newTable(t, inner, usual("bucket", "1", "changelog-producer", "lookup", "lookup-wait", "false"))
+	store := faultstore.New(inner, faultstore.Rule{Ops: []faultstore.Op{faultstore.Finish}, Name: "changelog-*", Mode: faultstore.FailBefore})
+	table, err := openFaulty(store)(t.Context())
+	require.NoError(t, err)
+	w, err := Open(t.Context(), table, Options{CommitInterval: time.Hour, LookupDir: t.TempDir()})
+	require.NoError(t, err)
+	write(t, w, "", []any{1, "a"})
+	_, err = w.Commit(t.Context())
+	require.NoError(t, err)
+	_, err = w.CommitWith(t.Context(), CompactWait)
+	require.ErrorIs(t, err, faultstore.ErrInjected)
+	require.ErrorIs(t, w.Close(t.Context()), faultstore.ErrInjected)
+	require.NotZero(t, store.Fired())
+	require.Len(t, latestRows(t, openTable(t, inner)), 1)
+}

@@ -42,7 +42,6 @@ type bucket struct {
 	index    *lookup.Index
 	stages   []*lookup.Stage // of compactions that are not committed, the oldest first
 	sent     int             // of these, those of the commit being made
-	behind   bool            // the index could not take a stage: until it was compared with the files, it takes no other
 	producer producer.Producer
 	expired  func(kv *rowdata.KeyValues, i int) bool // of the compaction that runs, if records expire
 
@@ -108,6 +107,12 @@ func (s *shard) deleteFiles(ctx context.Context, to destination, files []manifes
 	return s.committer.Abort(ctx, []commit.Message{{Partition: []byte(to.partition), Bucket: to.bucket, CompactAfter: files}})
 }
 
+// dropResult removes what a compaction made that failed or is of no use.
+func (s *shard) dropResult(ctx context.Context, b *bucket, r *lsm.CompactResult) error {
+	p := pending{before: r.Before, after: r.After, changelog: r.Changelog}
+	return s.deleteFiles(ctx, b.to, p.made())
+}
+
 // giveUp forgets all that is not committed but rows: running and finished
 // compactions, and what they would have changed in the index.
 func (s *shard) giveUp(ctx context.Context, b *bucket) error {
@@ -119,9 +124,7 @@ func (s *shard) giveUp(ctx context.Context, b *bucket) error {
 	m := &b.message
 	lost := pending{before: m.CompactBefore, after: m.CompactAfter, changelog: m.CompactChangelog}
 	m.CompactBefore, m.CompactAfter, m.CompactChangelog = nil, nil, nil
-	for _, p := range []pending{lost, b.pending} {
-		errs = append(errs, s.deleteFiles(ctx, b.to, p.made()))
-	}
+	errs = append(errs, s.deleteFiles(ctx, b.to, lost.made()), s.deleteFiles(ctx, b.to, b.pending.made()))
 	b.pending = pending{}
 	return errors.Join(errs...)
 }

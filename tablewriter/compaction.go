@@ -87,7 +87,7 @@ func (s *shard) collect(ctx context.Context, b *bucket, must, stalled bool) erro
 	}
 	b.running = nil
 	if c.err != nil {
-		return errors.Join(c.err, s.deleteFiles(ctx, b.to, c.result.After), s.deleteFiles(ctx, b.to, c.result.Changelog))
+		return errors.Join(c.err, s.dropResult(ctx, b, &c.result))
 	}
 	return s.take(ctx, b, &c.result, c.stage)
 }
@@ -116,7 +116,7 @@ func (s *shard) compactNow(ctx context.Context, b *bucket, runs []lsm.Run, pick 
 			stage.Discard()
 		}
 		rebuild := errors.Is(err, lookup.ErrRebuild) && try < rebuildsMax && ctx.Err() == nil
-		err = errors.Join(err, s.finisher.finish(ctx), s.deleteFiles(ctx, b.to, result.After), s.deleteFiles(ctx, b.to, result.Changelog))
+		err = errors.Join(err, s.finisher.finish(ctx), s.dropResult(ctx, b, &result))
 		if !rebuild {
 			return s.inBucket(b, err)
 		}
@@ -184,9 +184,7 @@ func (s *shard) cancelRunning(ctx context.Context, b *bucket) error {
 	if c.err == nil && c.stage != nil {
 		c.stage.Discard()
 	}
-	var made pending
-	made.add(c.result.Before, c.result.After, c.result.Changelog)
-	return s.deleteFiles(ctx, b.to, made.made())
+	return s.dropResult(ctx, b, &c.result)
 }
 
 // compacted is told that a compaction beside writing has ended. Unless the index

@@ -135,17 +135,11 @@ func (s *shard) prepareIndex(ctx context.Context, b *bucket) (*lookup.Stage, err
 			return nil, err
 		}
 	}
-	switch {
-	case len(b.stages) == 0:
+	if len(b.stages) == 0 {
 		if err := s.validate(ctx, b); err != nil {
 			return nil, err
 		}
-	case b.behind:
-		if err := s.rebuildDirty(ctx, b); err != nil {
-			return nil, err
-		}
 	}
-	b.behind = false
 	return b.index.NewStage(), nil
 }
 
@@ -227,7 +221,8 @@ func (s *shard) rebuildDirty(ctx context.Context, b *bucket) error {
 
 // commitStages applies what compactions changed in the index, after their snapshot
 // is durable. An index that fails here is found out by the next compaction, and
-// built anew.
+// built anew: with a stage that is discarded go those that were finished after it,
+// so that none of them makes an index that lacks changes look right.
 func (s *shard) commitStages(ctx context.Context, b *bucket, snapshot int64) {
 	stages := b.stages[:b.sent]
 	b.stages, b.sent = b.stages[b.sent:], 0
@@ -242,15 +237,10 @@ func (s *shard) commitStages(ctx context.Context, b *bucket, snapshot int64) {
 		if i < len(stages)-1 {
 			state = partOf(b.index)
 		}
-		if !b.behind {
-			err := stage.Commit(ctx, state)
-			if err == nil {
-				continue
-			}
-			b.behind = true
+		if err := stage.Commit(ctx, state); err != nil {
 			s.counters.indexErrors.Add(1)
+			stage.Discard()
 		}
-		stage.Discard()
 	}
 }
 

@@ -68,18 +68,3 @@ func (v *vectors) of(ctx context.Context, e *manifest.Entry) (*dv.Vector, error)
 	}
 	return vec, nil
 }
-
-// physicalRow returns the position in its file of row n, deleted ones not counted.
-func physicalRow(d *dv.Vector, n int64) int64 {
-	if d == nil || n == 0 {
-		return n
-	}
-	d.Iterate(func(position int64) bool {
-		if position > n {
-			return false
-		}
-		n++
-		return true
-	})
-	return n
-}

@@ -81,22 +81,6 @@ func (p *projection) position(i int) int {
 	return at
 }
 
-// constants returns for each of the first n wanted columns its value in the
-// partition, or nil if it is no partition column: such values come from the
-// manifest, never from the file (format section 2.6).
-func (p *projection) constants(values []*rowdata.Vector, n int) []*rowdata.Vector {
-	if len(values) == 0 {
-		return nil
-	}
-	c := make([]*rowdata.Vector, n)
-	for k, i := range p.schema.PartitionCols() {
-		if at := slices.Index(p.cols[:n], i); at >= 0 {
-			c[at] = values[k]
-		}
-	}
-	return c
-}
-
 // deliver returns the part of a decoded batch that is delivered. It shares the
 // columns.
 func (p *projection) deliver(b *rowdata.Batch) rowdata.Batch {

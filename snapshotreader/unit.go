@@ -13,6 +13,7 @@ import (
 	"sluice/paimon/dv"
 	"sluice/paimon/manifest"
 	"sluice/paimon/rowdata"
+	"sluice/paimon/tablefile"
 )
 
 // unit is a part of a delivery that a cursor can point into: a file of changes,
@@ -289,7 +290,7 @@ func (r *unitReader) close() error {
 // thousands of small files that overlap, which need not all be open at a time.
 type wholeFile struct{ batches []*rowdata.KeyValues }
 
-func readWhole(f *fileReader, t *rowdata.RowType) (merge.Source, error) {
+func readWhole(f *tablefile.File, t *rowdata.RowType) (merge.Source, error) {
 	w := &wholeFile{}
 	for {
 		kv := rowdata.NewKeyValues(t, 0)

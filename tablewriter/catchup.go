@@ -51,7 +51,7 @@ func (s *shard) missed(ctx context.Context, to destination, id int64) (files []m
 
 // applyChangelog puts the rows of a changelog file into the index.
 func (s *shard) applyChangelog(ctx context.Context, x *lookup.Index, e *manifest.Entry, kv *rowdata.KeyValues) (err error) {
-	f, err := openTableFile(ctx, s.table, s.shape, e)
+	f, err := s.openEntry(ctx, e)
 	if err != nil {
 		return err
 	}

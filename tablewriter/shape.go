@@ -18,6 +18,7 @@ import (
 type shape struct {
 	schema   *paimon.Schema
 	typ      *rowdata.RowType
+	cols     []int // 0, 1, ...: all columns of typ
 	keyed    bool
 	buckets  int // -1: append table without buckets
 	bucketer *rowdata.Bucketer
@@ -56,6 +57,9 @@ func newShape(s *paimon.Schema, job bool) (*shape, error) {
 		return nil, err
 	}
 	h := &shape{schema: s, typ: s.RowType(), keyed: s.HasPrimaryKey(), part: s.PartitionCols(), kindColumn: -1}
+	for c := range h.typ.Fields {
+		h.cols = append(h.cols, c)
+	}
 	if err := h.useBuckets(); err != nil {
 		return nil, err
 	}

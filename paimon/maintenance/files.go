@@ -9,8 +9,8 @@ import (
 
 	"sluice/objstore"
 	"sluice/paimon"
-	"sluice/paimon/datafile"
 	"sluice/paimon/manifest"
+	"sluice/paimon/tablefile"
 )
 
 // parallelDeletes bounds the files that are deleted at a time.
@@ -35,14 +35,7 @@ func (s nameSet) sorted() []string {
 // eachFile calls fn for the files that are there for an entry: the data or
 // changelog file and its sidecars.
 func eachFile(t *paimon.Table, e *manifest.Entry, fn func(name string)) {
-	name := t.DataFilePath(e)
-	if loc := datafile.Resolve(e.File.FileName); loc.BucketDir != "" {
-		// A range of a file in the folder of one of the buckets of the partition.
-		bucket, _ := objstore.SplitName(name)
-		partition, _ := objstore.SplitName(bucket)
-		name = partition + "/" + loc.BucketDir + "/" + loc.Name
-	}
-	fn(name)
+	fn(tablefile.Path(t, e))
 	for _, extra := range e.File.ExtraFiles {
 		fn(t.SidecarPath(e, extra))
 	}

@@ -116,6 +116,7 @@ func (b *buffer) reset() {
 }
 
 // sortedRun is the records of a buffer in merge order, as a source of a merge.
+// What folding has dropped is passed over.
 type sortedRun struct {
 	chunks  []*rowdata.KeyValues
 	entries []entry
@@ -137,14 +138,12 @@ func (b *buffer) run(entries []entry) *sortedRun {
 // Next implements [merge.Source].
 func (s *sortedRun) Next(dst *rowdata.KeyValues) (int, error) {
 	dst.Reset()
-	n := min(len(s.entries), s.rows)
-	if n == 0 {
+	if len(s.entries) == 0 {
 		return 0, io.EOF
 	}
-	s.copier.take(s.entries, n, true)
+	s.entries = s.entries[s.copier.take(s.entries, s.rows, false):]
 	s.copier.gatherer.Append(dst, s.chunks, s.copier.stretches)
-	s.entries = s.entries[n:]
-	return n, nil
+	return dst.N, nil
 }
 
 // copier turns entries into stretches of chunks and copies them. It is scratch
@@ -171,11 +170,7 @@ func (c *copier) take(entries []entry, rows int, all bool) (taken int) {
 		}
 		rows--
 		chunk, row := e.ref.chunk(), e.ref.row()
-		if n := len(st); n > 0 && st[n-1].Batch == chunk && st[n-1].To == row {
-			st[n-1].To++
-			continue
-		}
-		st = append(st, merge.Stretch{Batch: chunk, From: row, To: row + 1})
+		st = merge.AppendStretch(st, chunk, row, row+1)
 	}
 	c.stretches = st
 	return len(entries)

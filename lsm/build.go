@@ -83,13 +83,7 @@ func (b *builder) atKey(err error, r ref) error {
 
 func (b *builder) push(chunk, row int32) {
 	b.pending++
-	if n := len(b.stretches); n > 0 {
-		if last := &b.stretches[n-1]; last.Batch == chunk && last.To == row {
-			last.To++
-			return
-		}
-	}
-	b.stretches = append(b.stretches, merge.Stretch{Batch: chunk, From: row, To: row + 1})
+	b.stretches = merge.AppendStretch(b.stretches, chunk, row, row+1)
 }
 
 // flush writes what is pending.

@@ -259,7 +259,7 @@ func (r *compactRun) close() error {
 
 // fold lets the engine alone fold the records.
 func (r *compactRun) fold(ctx context.Context, src *compactSource, dropDelete bool) error {
-	it := merge.NewIter(src.plain(), r.key, r.job.Order.Fields, r.job.Order.Descending, r.job.Engine, merge.Options{
+	it := merge.NewIter(src.plain(), r.key, r.job.Order, r.job.Engine, merge.Options{
 		BatchRows: r.job.BatchRows, BatchBytes: r.batchBytes(), DropDeletes: dropDelete, UniqueKeys: src.unique,
 	})
 	for {

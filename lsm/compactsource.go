@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 
 	"sluice/lsm/merge"
@@ -120,7 +121,7 @@ func (r *compactRun) spill(runs []merge.LeveledSource) (_ *passRun, err error) {
 	for i, run := range runs {
 		sources[i] = run
 	}
-	it := merge.NewIter(sources, r.key, r.job.Order.Fields, r.job.Order.Descending, merge.Engine{}, merge.Options{
+	it := merge.NewIter(sources, r.key, r.job.Order, merge.Engine{}, merge.Options{
 		BatchRows: spillBatchRows, BatchBytes: spillBatchBytes,
 	})
 	defer func() { err = errors.Join(err, it.Close()) }()
@@ -157,7 +158,8 @@ func splitLevels(runs [][]*File) (level0, upper [][]*File) {
 			level0 = append(level0, zero)
 		}
 	}
-	for _, files := range byLevel {
+	for _, level := range slices.Sorted(maps.Keys(byLevel)) {
+		files := byLevel[level]
 		slices.SortFunc(files, func(a, b *File) int { return bytes.Compare(a.min, b.min) })
 		upper = append(upper, files)
 	}

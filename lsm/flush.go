@@ -134,18 +134,22 @@ func (w *Writer) gather(ctx context.Context, out rowWriter, stretches []merge.St
 func (w *Writer) merged(entries []entry, e merge.Engine) feed {
 	return func(ctx context.Context, out rowWriter) error {
 		it := w.merge(entries, e, merge.Options{BatchRows: batchRows, BatchBytes: batchBytes})
-		batch := w.pool.scratch(w.buf.typ)
-		for {
-			n, err := it.Next(batch)
-			if err == io.EOF {
-				return nil
-			}
-			if err == nil {
-				err = out.Write(ctx, batch, 0, n)
-			}
-			if err != nil {
-				return err
-			}
+		return copyAll(ctx, it, w.pool.scratch(w.buf.typ), out)
+	}
+}
+
+// copyAll writes all records of a source, batch by batch.
+func copyAll(ctx context.Context, src merge.Source, batch *rowdata.KeyValues, out rowWriter) error {
+	for {
+		n, err := src.Next(batch)
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = out.Write(ctx, batch, 0, n)
+		}
+		if err != nil {
+			return err
 		}
 	}
 }
@@ -161,7 +165,7 @@ func (w *Writer) merge(entries []entry, e merge.Engine, opts merge.Options) *mer
 		sources = append(sources, w.buf.run(entries))
 	}
 	o := w.order
-	return merge.NewIter(sources, o.key, o.order.Fields, o.order.Descending, e, opts)
+	return merge.NewIter(sources, o.key, o.order, e, opts)
 }
 
 // spill moves what is in memory to a sorted run on local disk.
@@ -218,9 +222,7 @@ func (w *Writer) writeBoth(ctx context.Context, from feed) error {
 }
 
 func (w *Writer) addData(files []manifest.DataFile) {
-	for i := range files {
-		w.pool.stats.RowsOut += files[i].RowCount
-	}
+	w.pool.stats.wrote(files)
 	w.inc.NewFiles = append(w.inc.NewFiles, files...)
 }
 

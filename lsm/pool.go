@@ -57,6 +57,13 @@ func (s *Stats) add(files []manifest.DataFile) {
 	}
 }
 
+// wrote counts the records of data files.
+func (s *Stats) wrote(files []manifest.DataFile) {
+	for i := range files {
+		s.RowsOut += files[i].RowCount
+	}
+}
+
 // Pool is memory that the write buffers of many buckets share. It belongs to one
 // goroutine, with all its writers.
 type Pool struct {

@@ -6,6 +6,7 @@ import (
 
 	"sluice/lsm/merge"
 	"sluice/paimon/datafile"
+	"sluice/paimon/manifest"
 	"sluice/paimon/rowdata"
 )
 
@@ -40,6 +41,21 @@ func (w *Writer) Detach(ctx context.Context) (*Buffer, error) {
 			lent.reset()
 		},
 	}, nil
+}
+
+// WriteLevel0 writes the records to files of level 0, as the flush would have done
+// that Detach took the place of. p is the pool of the writer.
+func (b *Buffer) WriteLevel0(ctx context.Context, t *Table, p *Pool, create Create) ([]manifest.DataFile, error) {
+	src, err := b.Open()
+	if err != nil {
+		return nil, err
+	}
+	target := datafile.Target{Create: create, Name: t.Data.Name}
+	files, err := writeFiles(ctx, p, target, t.Layout, t.Data.Options, func(ctx context.Context, out rowWriter) error {
+		return copyAll(ctx, src, p.scratch(t.Layout.Schema), out)
+	})
+	p.stats.wrote(files)
+	return files, err
 }
 
 // Release gives the memory of a detached buffer back, by the goroutine of its
@@ -119,18 +135,10 @@ func (b *buffer) key(e entry, key *rowdata.Comparer) []byte {
 func (b *buffer) folded(entries []entry, exact bool, o *ordering, e merge.Engine) (merge.Source, error) {
 	run := &sortedRun{chunks: b.chunks, entries: entries, copier: &copier{}, rows: rowsIn(batchBytes, b.rowBytes(), batchRows)}
 	if e.Keep == nil {
-		return merge.NewIter([]merge.Source{run}, o.key, o.order.Fields, o.order.Descending, e, merge.Options{
+		return merge.NewIter([]merge.Source{run}, o.key, o.order, e, merge.Options{
 			BatchRows: batchRows, BatchBytes: batchBytes,
 		}), nil
 	}
-	left, err := fold(entries, b.chunks, o, exact, e)
-	if err == nil && left < len(entries) {
-		run.entries = make([]entry, 0, left)
-		for _, e := range entries {
-			if !e.dropped {
-				run.entries = append(run.entries, e)
-			}
-		}
-	}
+	_, err := fold(entries, b.chunks, o, exact, e) // the run passes over what is dropped
 	return run, err
 }

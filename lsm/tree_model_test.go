@@ -161,7 +161,7 @@ func (f *tree) folded(writes []write) *rowdata.KeyValues {
 		kv.Cols[2].AppendString(fmt.Sprint(w.seq))
 		kv.CloseRow()
 	}
-	it := merge.NewIter([]merge.Source{&kvSource{kv: kv}}, rowdata.NewComparer([]int{0}), f.job.Order.Fields, false, f.job.Engine, merge.Options{BatchRows: 1 << 20})
+	it := merge.NewIter([]merge.Source{&kvSource{kv: kv}}, rowdata.NewComparer([]int{0}), merge.Order{Fields: f.job.Order.Fields}, f.job.Engine, merge.Options{BatchRows: 1 << 20})
 	out := rowdata.NewKeyValues(scriptType, 0)
 	_, err := it.Next(out)
 	require.NoError(f.t, err)

@@ -13,14 +13,7 @@ func (r *resolver) fold(members []ref) (ref, error) {
 	}
 	stands := nothing
 	for _, m := range members {
-		kind := r.kind(m)
-		if r.dedup {
-			if !r.ignores || kind.IsAdd() {
-				stands = m
-			}
-			continue
-		}
-		switch r.opts.Engine.Keep.Verdict(stands.ok(), kind) {
+		switch kind := r.kind(m); r.opts.Engine.Keep.Verdict(stands.ok(), kind) {
 		case merge.Take:
 			stands = m
 		case merge.Refuse:
@@ -108,6 +101,6 @@ func (r *resolver) members(dst []ref, g *merge.Groups, s span) []ref {
 // isRetract tells whether there is a record, and it takes a row back.
 func (r *resolver) isRetract(x ref) bool { return x.ok() && r.kind(x).IsRetract() }
 
-// lone returns what stands for a key whose only record is x without calling the
-// engine where that is known: ok false means that it must be asked.
+// lone tells whether a record of that kind, if it is the only one of its key, stands
+// for it as it is: the engine need not be asked.
 func (r *resolver) lone(kind rowdata.RowKind) bool { return r.dedup && (!r.ignores || kind.IsAdd()) }

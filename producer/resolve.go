@@ -81,19 +81,9 @@ func (r *resolver) isAdd(x ref) bool { return x.ok() && r.kind(x).IsAdd() }
 
 // write adds a record to what is stored. It returns its row in Result.Data.
 func (r *resolver) write(x ref) int32 {
-	r.data = appendStretch(r.data, x)
+	r.data = merge.AppendStretch(r.data, x.batch, x.row, x.row+1)
 	r.rows++
 	return r.rows - 1
-}
-
-func appendStretch(st []merge.Stretch, x ref) []merge.Stretch {
-	if n := len(st); n > 0 {
-		if last := &st[n-1]; last.Batch == x.batch && last.To == x.row {
-			last.To++
-			return st
-		}
-	}
-	return append(st, merge.Stretch{Batch: x.batch, From: x.row, To: x.row + 1})
 }
 
 // report adds what the change from before to after is in the changelog (semantics
@@ -124,7 +114,7 @@ func (r *resolver) finish(out *merge.Result) {
 	}
 	r.tell = r.tell[:0]
 	for _, c := range r.changes {
-		r.tell = appendStretch(r.tell, c.ref)
+		r.tell = merge.AppendStretch(r.tell, c.batch, c.row, c.row+1)
 	}
 	from := out.Changelog.N
 	r.gather.Append(out.Changelog, r.batches[:], r.tell)

@@ -222,7 +222,7 @@ func (r *unitReader) openMerge(p piece) error {
 		}
 		sources[i] = merge.NewChain(open...)
 	}
-	it := merge.NewIter(sources, rowdata.NewComparer(r.proj.key), r.proj.seq, r.proj.schema.SequenceDescending(), fn,
+	it := merge.NewIter(sources, rowdata.NewComparer(r.proj.key), merge.Order{Fields: r.proj.seq, Descending: r.proj.schema.SequenceDescending()}, fn,
 		merge.Options{BatchRows: r.rows, DropDeletes: true, UniqueKeys: true})
 	r.src, r.closer = it, it
 	return nil

@@ -149,11 +149,7 @@ func (n *newestSource) Next(dst *rowdata.KeyValues) (int, error) {
 				low = i
 			}
 		}
-		if k := len(n.picked); k > 0 && n.picked[k-1].To == low {
-			n.picked[k-1].To++
-		} else {
-			n.picked = append(n.picked, merge.Stretch{From: low, To: low + 1})
-		}
+		n.picked = merge.AppendStretch(n.picked, 0, low, low+1)
 		from = to
 	}
 	n.batches[0] = n.batch.Records

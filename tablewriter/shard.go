@@ -3,7 +3,6 @@ package tablewriter
 import (
 	"context"
 	"errors"
-	"io"
 	"sync"
 
 	"sluice/lsm"
@@ -361,26 +360,8 @@ func (s *shard) flushTo0(ctx context.Context, b *bucket, w bucketWriter) error {
 }
 
 // heldTo0 writes rows that were to be merged straight above level 0 there.
-func (s *shard) heldTo0(ctx context.Context, b *bucket) (err error) {
-	src, err := b.held.Open()
-	if err != nil {
-		return err
-	}
-	out := datafile.NewRollingWriter(s.create(b.to, &s.finisher), s.lsm.Data.Name, s.lsm.Layout, s.lsm.Data.Options)
-	kv := rowdata.NewKeyValues(s.shape.typ, 0)
-	for {
-		n, err := src.Next(kv)
-		if err == io.EOF {
-			break
-		}
-		if err == nil {
-			err = out.Write(ctx, kv, 0, n)
-		}
-		if err != nil {
-			return errors.Join(err, out.Abort())
-		}
-	}
-	files, err := out.Close(ctx)
+func (s *shard) heldTo0(ctx context.Context, b *bucket) error {
+	files, err := b.held.WriteLevel0(ctx, s.lsm, s.pool, s.create(b.to, &s.finisher))
 	if err != nil {
 		return err
 	}

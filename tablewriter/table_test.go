@@ -144,7 +144,7 @@ func readBucket(ctx context.Context, t *paimon.Table, files []*manifest.Entry) (
 			}
 			sources = append(sources, merge.NewChain(open...))
 		}
-		it := merge.NewIter(sources, rowdata.NewComparer(key), s.SequenceFields(), s.SequenceDescending(), merge.Engine{Keep: merge.Deduplicate{}},
+		it := merge.NewIter(sources, rowdata.NewComparer(key), merge.Order{Fields: s.SequenceFields(), Descending: s.SequenceDescending()}, merge.Engine{Keep: merge.Deduplicate{}},
 			merge.Options{DropDeletes: true, UniqueKeys: true})
 		for {
 			n, err := it.Next(kv)

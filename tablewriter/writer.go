@@ -1,6 +1,7 @@
 package tablewriter
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -213,32 +214,16 @@ func once(find func(context.Context) ([]destination, error)) func(context.Contex
 }
 
 func (w *Writer) spillOptions(options paimon.Options) (lsm.SpillOptions, error) {
-	var s lsm.SpillOptions
-	on := true
-	var err error
-	if options.Has(paimon.OptWriteBufferSpillable) {
-		if on, err = options.Bool(paimon.OptWriteBufferSpillable); err != nil {
-			return s, err
-		}
+	r := optionReader{options: options}
+	if !r.bool(paimon.OptWriteBufferSpillable, true) {
+		return lsm.SpillOptions{}, r.err
 	}
-	if !on {
-		return s, nil
-	}
-	if s.Dir = w.opts.SpillDir; s.Dir == "" {
-		s.Dir = os.TempDir()
-	}
-	if text := options.Text("write-buffer-spill.max-disk-size"); text != "" {
-		if s.BytesMax, err = paimon.ParseMemory(text); err != nil {
-			return s, &paimon.OptionError{Key: "write-buffer-spill.max-disk-size", Value: text, Want: "a memory size such as '10 gb'"}
-		}
-	}
-	if text := options.Text("local-sort.max-num-file-handles"); text != "" {
-		if s.FilesMax, err = options.Int("local-sort.max-num-file-handles"); err != nil {
-			return s, err
-		}
-	}
-	s.Uncompressed = options.Text("spill-compression") == "none"
-	return s, nil
+	return lsm.SpillOptions{
+		Dir:          cmp.Or(w.opts.SpillDir, os.TempDir()),
+		BytesMax:     r.memory("write-buffer-spill.max-disk-size", 0),
+		FilesMax:     r.int("local-sort.max-num-file-handles", 0),
+		Uncompressed: options.Text("spill-compression") == "none",
+	}, r.err
 }
 
 // User returns the commit user.

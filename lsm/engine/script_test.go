@@ -157,7 +157,7 @@ func (s *script) merge(records *rowdata.KeyValues, runs, batch int) string {
 		}
 		sources = append(sources, &sortedRun{kv: sorted(kv, key, order), batch: batch})
 	}
-	it := merge.NewIter(sources, key, order.Fields, order.Descending, s.engine, merge.Options{})
+	it := merge.NewIter(sources, key, order, s.engine, merge.Options{})
 	out, dst := "", rowdata.NewKeyValues(records.Type, 0)
 	for {
 		_, err := it.Next(dst)

@@ -30,7 +30,7 @@ func BenchmarkIterNext(b *testing.B) {
 				for _, r := range runs {
 					sources = append(sources, &sliceSource{kv: r, size: 4096})
 				}
-				it := NewIter(sources, rowdata.NewComparer([]int{0}), nil, false, Engine{Keep: Deduplicate{}}, Options{UniqueKeys: true})
+				it := NewIter(sources, rowdata.NewComparer([]int{0}), Order{}, Engine{Keep: Deduplicate{}}, Options{UniqueKeys: true})
 				for {
 					if _, err := it.Next(dst); err == io.EOF {
 						break

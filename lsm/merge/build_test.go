@@ -387,7 +387,7 @@ func TestBuildModel(t *testing.T) {
 		for _, rows := range byKey {
 			want = append(want, m.merge(rows, levels, engine.Shadows, drop)...)
 		}
-		it := NewIter(sources, rowdata.NewComparer([]int{0}), nil, false, engine, Options{BatchRows: 1 + r.IntN(9), DropDeletes: drop})
+		it := NewIter(sources, rowdata.NewComparer([]int{0}), Order{}, engine, Options{BatchRows: 1 + r.IntN(9), DropDeletes: drop})
 		var got []numRow
 		dst := rowdata.NewKeyValues(typ, 0)
 		for {

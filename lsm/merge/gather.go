@@ -12,6 +12,18 @@ type Stretch struct {
 	From, To int32
 }
 
+// AppendStretch appends rows from..to of a batch to the stretches: to the last one
+// if they follow it.
+func AppendStretch(st []Stretch, batch, from, to int32) []Stretch {
+	if n := len(st); n > 0 {
+		if last := &st[n-1]; last.Batch == batch && last.To == from {
+			last.To = to
+			return st
+		}
+	}
+	return append(st, Stretch{Batch: batch, From: from, To: to})
+}
+
 // Gatherer copies stretches of several batches into one, a column at a time.
 // The zero value is ready; it keeps scratch memory between calls.
 type Gatherer struct {

@@ -79,7 +79,7 @@ func NewGroupIter(runs []LeveledSource, key *rowdata.Comparer, o Order, opts Opt
 		sources[i] = r
 	}
 	opts.DropDeletes = false
-	return &GroupIter{it: *NewIter(sources, key, o.Fields, o.Descending, Engine{}, opts), runs: runs, levels: make([]int32, len(runs))}
+	return &GroupIter{it: *NewIter(sources, key, o, Engine{}, opts), runs: runs, levels: make([]int32, len(runs))}
 }
 
 // Next resets dst and fills it with the next keys. It returns their number, or 0

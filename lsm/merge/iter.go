@@ -92,21 +92,20 @@ type group struct {
 }
 
 // NewIter returns the merge of the sources by the key columns that key compares
-// and, within a key, by the sequence fields seqFields (positions of columns; desc
-// is the option sequence.field.sort-order), the sequence number and the kind.
-// Records that are equal in all come in the order of the sources. They are folded
-// as the engine says, which does not see a key with a single record.
+// and, within a key, by order. Records that are equal in all come in the order of
+// the sources. They are folded as the engine says, which does not see a key with a
+// single record.
 //
 // The sources begin to be read with the first call of Next. Close closes those
 // that are io.Closers.
-func NewIter(sources []Source, key *rowdata.Comparer, seqFields []int, desc bool, e Engine, o Options) *Iter {
+func NewIter(sources []Source, key *rowdata.Comparer, order Order, e Engine, o Options) *Iter {
 	if o.BatchRows <= 0 {
 		o.BatchRows = batchRowsDefault
 	}
 	if o.BatchBytes <= 0 {
 		o.BatchBytes = batchBytesDefault
 	}
-	it := &Iter{sources: sources, key: key, order: Order{Fields: seqFields, Descending: desc}, engine: e, folds: e.Folds(), opts: o}
+	it := &Iter{sources: sources, key: key, order: order, engine: e, folds: e.Folds(), opts: o}
 	if e.Build != nil {
 		it.folder = e.Build()
 	}
@@ -473,13 +472,7 @@ func (it *Iter) emit(r record) {
 // push appends rows to what is pending, to the last stretch if they follow it.
 func (it *Iter) push(batch, from, to int32) {
 	it.rows += int(to - from)
-	if n := len(it.stretches); n > 0 {
-		if last := &it.stretches[n-1]; last.Batch == batch && last.To == from {
-			last.To = to
-			return
-		}
-	}
-	it.stretches = append(it.stretches, Stretch{Batch: batch, From: from, To: to})
+	it.stretches = AppendStretch(it.stretches, batch, from, to)
 }
 
 // runAhead takes up to room records of the winner that come before any record

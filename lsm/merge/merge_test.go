@@ -235,7 +235,7 @@ func TestIterModel(t *testing.T) {
 		if fields {
 			seqFields = []int{1}
 		}
-		it := NewIter(sources, rowdata.NewComparer([]int{0}), seqFields, desc, engine, o)
+		it := NewIter(sources, rowdata.NewComparer([]int{0}), Order{Fields: seqFields, Descending: desc}, engine, o)
 		got := drain(t, it, batch)
 		require.Equal(t, fmt.Sprint(want), fmt.Sprint(got))
 		require.NoError(t, it.Close())
@@ -267,7 +267,7 @@ func TestIterOrderWithinKey(t *testing.T) {
 			sources := []Source{
 				&sliceSource{kv: batchOf([]rec{tc.a}), size: 1}, &sliceSource{kv: batchOf([]rec{tc.b}), size: 1},
 			}
-			it := NewIter(sources, rowdata.NewComparer([]int{0}), []int{1}, tc.desc, Engine{Keep: Deduplicate{}}, Options{})
+			it := NewIter(sources, rowdata.NewComparer([]int{0}), Order{Fields: []int{1}, Descending: tc.desc}, Engine{Keep: Deduplicate{}}, Options{})
 			got := drain(t, it, 10)
 			require.Len(t, got, 1)
 			require.Equal(t, tc.winner, got[0].val)
@@ -279,7 +279,7 @@ func TestIterLoneRecordBypassesFunction(t *testing.T) {
 	lone := rec{key: "a", kind: rowdata.Delete, seq: 1}
 	pair := []rec{{key: "b", kind: rowdata.Delete, seq: 2}, {key: "b", kind: rowdata.UpdateBefore, seq: 3}}
 	run := &sliceSource{kv: batchOf(append([]rec{lone}, pair...)), size: 2}
-	it := NewIter([]Source{run}, rowdata.NewComparer([]int{0}), nil, false, Engine{Keep: Deduplicate{IgnoreDelete: true}}, Options{})
+	it := NewIter([]Source{run}, rowdata.NewComparer([]int{0}), Order{}, Engine{Keep: Deduplicate{IgnoreDelete: true}}, Options{})
 	got := drain(t, it, 10)
 	require.Equal(t, "[-D a f=- seq=1 ]", fmt.Sprint(got), "a lone delete stays, two of a key leave nothing")
 }
@@ -292,7 +292,7 @@ func TestIterOfNothing(t *testing.T) {
 			sources = append(sources, &sliceSource{kv: batchOf(nil), size: 1})
 		}
 		for _, e := range []Engine{{}, {Keep: Deduplicate{}}} {
-			require.Empty(t, drain(t, NewIter(sources, rowdata.NewComparer([]int{0}), nil, false, e, Options{}), 1))
+			require.Empty(t, drain(t, NewIter(sources, rowdata.NewComparer([]int{0}), Order{}, e, Options{}), 1))
 		}
 	}
 }
@@ -305,9 +305,9 @@ func TestIterBatchBytes(t *testing.T) {
 		b = append(b, rec{key: fmt.Sprintf("%03d", 2*i+1), val: "small"})
 	}
 	sources := []Source{&sliceSource{kv: batchOf(a), size: 10}, &sliceSource{kv: batchOf(b), size: 10}}
-	it := NewIter(sources, rowdata.NewComparer([]int{0}), nil, false, Engine{Keep: Deduplicate{}}, Options{BatchBytes: 50_000})
+	it := NewIter(sources, rowdata.NewComparer([]int{0}), Order{}, Engine{Keep: Deduplicate{}}, Options{BatchBytes: 50_000})
 	require.Len(t, drain(t, it, 5), 80)
-	it = NewIter([]Source{&sliceSource{kv: batchOf(a), size: 10}}, rowdata.NewComparer([]int{0}), nil, false, Engine{Keep: Deduplicate{}}, Options{BatchBytes: 5})
+	it = NewIter([]Source{&sliceSource{kv: batchOf(a), size: 10}}, rowdata.NewComparer([]int{0}), Order{}, Engine{Keep: Deduplicate{}}, Options{BatchBytes: 5})
 	require.Len(t, drain(t, it, 1), 40)
 }
 
@@ -318,7 +318,7 @@ func TestIterSourceError(t *testing.T) {
 		for range n - 1 {
 			sources = append(sources, &sliceSource{kv: batchOf([]rec{{key: "b"}}), size: 1})
 		}
-		it := NewIter(sources, rowdata.NewComparer([]int{0}), nil, false, Engine{Keep: Deduplicate{}}, Options{})
+		it := NewIter(sources, rowdata.NewComparer([]int{0}), Order{}, Engine{Keep: Deduplicate{}}, Options{})
 		dst := rowdata.NewKeyValues(testType, 0)
 		for range 2 {
 			rows, err := it.Next(dst)
@@ -340,7 +340,7 @@ func TestChain(t *testing.T) {
 		return func() (Source, error) { opened++; return s, nil }
 	}
 	c := NewChain(open(a), open(b))
-	it := NewIter([]Source{c}, rowdata.NewComparer([]int{0}), nil, false, Engine{Keep: Deduplicate{}}, Options{})
+	it := NewIter([]Source{c}, rowdata.NewComparer([]int{0}), Order{}, Engine{Keep: Deduplicate{}}, Options{})
 	got := drain(t, it, 10)
 	require.Len(t, got, 3)
 	require.Equal(t, []int{1, 1}, []int{a.closed, b.closed})

@@ -38,22 +38,20 @@ func (r *Result) Reset() {
 
 // Put adds row i of Data, which may not have been appended yet, to the index.
 func (r *Result) Put(i int32) {
-	if n := len(r.Index); n > 0 {
-		if last := &r.Index[n-1]; !last.Delete && last.To == i {
-			last.To++
-			return
-		}
-	}
-	r.Index = append(r.Index, IndexChange{From: i, To: i + 1})
+	r.change(i, false)
 }
 
 // Delete takes the key of record i of the groups out of the index.
 func (r *Result) Delete(i int32) {
+	r.change(i, true)
+}
+
+func (r *Result) change(i int32, del bool) {
 	if n := len(r.Index); n > 0 {
-		if last := &r.Index[n-1]; last.Delete && last.To == i {
+		if last := &r.Index[n-1]; last.Delete == del && last.To == i {
 			last.To++
 			return
 		}
 	}
-	r.Index = append(r.Index, IndexChange{From: i, To: i + 1, Delete: true})
+	r.Index = append(r.Index, IndexChange{From: i, To: i + 1, Delete: del})
 }

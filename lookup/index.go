@@ -380,34 +380,41 @@ func (x *Index) push(ctx context.Context) error {
 
 // ingest writes changes, older cursors first, and the state that they lead to.
 func (x *Index) ingest(ctx context.Context, st State, cursors []*cursor) error {
+	return x.writeTables(ctx, st, nil, func(w *tableWriter) error {
+		m, err := newMerger(cursors)
+		if err != nil {
+			return err
+		}
+		for n := 0; ; n++ {
+			if n%4096 == 0 && ctx.Err() != nil {
+				return ctx.Err()
+			}
+			c, err := m.next()
+			if err != nil || c == nil {
+				return err
+			}
+			if err := w.add(c.key, c.value, c.del); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+// writeTables makes the state, what fill adds in key order behind it, and more
+// tables that are there already, a part of the database: all or nothing.
+func (x *Index) writeTables(ctx context.Context, st State, more []string, fill func(*tableWriter) error) error {
 	w := &tableWriter{s: x.store, name: x.tableName}
 	defer w.remove()
 	if err := w.add(stateKey, st.append(nil, x.generation), false); err != nil {
 		return err
 	}
-	m, err := newMerger(cursors)
-	if err != nil {
+	if err := fill(w); err != nil {
 		return err
-	}
-	for n := 0; ; n++ {
-		if n%4096 == 0 && ctx.Err() != nil {
-			return ctx.Err()
-		}
-		c, err := m.next()
-		if err != nil {
-			return err
-		}
-		if c == nil {
-			break
-		}
-		if err := w.add(c.key, c.value, c.del); err != nil {
-			return err
-		}
 	}
 	if err := w.finish(); err != nil {
 		return err
 	}
-	if err := x.store.ingest(ctx, w.paths); err != nil {
+	if err := x.store.ingest(ctx, append(w.paths, more...)); err != nil {
 		return err
 	}
 	w.paths = nil

@@ -1,9 +1,7 @@
 package lookup
 
 import (
-	"bytes"
 	"encoding/binary"
-	"math"
 
 	"sluice/paimon/rowdata"
 )
@@ -15,10 +13,8 @@ import (
 //
 //   - a column that may be NULL begins with a mark, 0 NULL, 1 a value; the
 //     columns of primary keys are NOT NULL and have none;
-//   - numbers are big-endian with the sign bit turned over, floats turned over
-//     whole if negative, with one NaN;
-//   - text and bytes have 00 escaped as 00 ff and end with 00 00, but for the
-//     last column, which stands as it is to the end.
+//   - values are those of an ordered key of package rowdata, but for text and
+//     bytes in the last column, which stand as they are to the end.
 const (
 	metaPrefix = 0 // records about the index
 	dataPrefix = 1 // keys
@@ -29,7 +25,6 @@ var stateKey = []byte{metaPrefix, 's'}
 type keyColumn struct {
 	col      int
 	name     string
-	width    int // bytes of a StoreI32 value: 1, 2 or 4
 	nullable bool
 	last     bool
 }
@@ -43,20 +38,9 @@ func newKeyCodec(s Spec) *keyCodec {
 	c := &keyCodec{cols: make([]keyColumn, len(s.Key))}
 	for i, col := range s.Key {
 		f := s.Row.Fields[col]
-		c.cols[i] = keyColumn{col: col, name: f.Name, width: intWidth(f.Type), nullable: !f.Type.NotNull, last: i == len(s.Key)-1}
+		c.cols[i] = keyColumn{col: col, name: f.Name, nullable: !f.Type.NotNull, last: i == len(s.Key)-1}
 	}
 	return c
-}
-
-// intWidth returns how many bytes hold any value of a StoreI32 type.
-func intWidth(t *rowdata.Type) int {
-	switch t.Root {
-	case rowdata.Boolean, rowdata.TinyInt:
-		return 1
-	case rowdata.SmallInt:
-		return 2
-	}
-	return 4
 }
 
 // append appends the key of row i.
@@ -75,78 +59,13 @@ func (c *keyCodec) append(dst []byte, cols []*rowdata.Vector, i int) ([]byte, er
 		case null:
 			return dst, &KeyError{Column: kc.name, Row: i}
 		}
-		switch v.Storage() {
-		case rowdata.StoreI64:
-			dst = binary.BigEndian.AppendUint64(dst, uint64(v.I64[i])^1<<63)
-		case rowdata.StoreI32:
-			dst = appendKeyInt(dst, v.I32[i], kc.width)
-		case rowdata.StoreBytes:
-			if b := v.Bytes(i); kc.last {
-				dst = append(dst, b...)
-			} else {
-				dst = appendKeyBytes(dst, b)
-			}
-		case rowdata.StoreF32:
-			dst = binary.BigEndian.AppendUint32(dst, orderF32(v.F32[i]))
-		case rowdata.StoreF64:
-			dst = binary.BigEndian.AppendUint64(dst, orderF64(v.F64[i]))
-		case rowdata.StoreI128:
-			x := v.I128[i]
-			dst = binary.BigEndian.AppendUint64(dst, uint64(x.Hi)^1<<63)
-			dst = binary.BigEndian.AppendUint64(dst, x.Lo)
-		case rowdata.StoreNanos:
-			dst = binary.BigEndian.AppendUint64(dst, uint64(v.I64[i])^1<<63)
-			dst = binary.BigEndian.AppendUint32(dst, uint32(v.I32[i])^1<<31)
+		if kc.last && v.Storage() == rowdata.StoreBytes {
+			dst = append(dst, v.Bytes(i)...)
+		} else {
+			dst = rowdata.AppendOrderedValue(dst, v, i)
 		}
 	}
 	return dst, nil
-}
-
-func appendKeyInt(dst []byte, x int32, width int) []byte {
-	switch width {
-	case 1:
-		return append(dst, byte(x)^1<<7)
-	case 2:
-		return binary.BigEndian.AppendUint16(dst, uint16(x)^1<<15)
-	}
-	return binary.BigEndian.AppendUint32(dst, uint32(x)^1<<31)
-}
-
-func appendKeyBytes(dst, b []byte) []byte {
-	for {
-		n := bytes.IndexByte(b, 0)
-		if n < 0 {
-			dst = append(dst, b...)
-			return append(dst, 0, 0)
-		}
-		dst = append(dst, b[:n]...)
-		dst = append(dst, 0, 0xff)
-		b = b[n+1:]
-	}
-}
-
-// orderF32 maps a float to an integer of the same order (format section 9.7):
-// -0.0 before 0.0, NaN last and equal to itself.
-func orderF32(x float32) uint32 {
-	b := math.Float32bits(x)
-	switch {
-	case x != x:
-		b = 0x7fc00000
-	case b>>31 == 1:
-		return ^b
-	}
-	return b | 1<<31
-}
-
-func orderF64(x float64) uint64 {
-	b := math.Float64bits(x)
-	switch {
-	case x != x:
-		b = 0x7ff8000000000000
-	case b>>63 == 1:
-		return ^b
-	}
-	return b | 1<<63
 }
 
 // keyHead returns bytes 1 to 8 of a key as an integer that orders as they do:

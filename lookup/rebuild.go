@@ -109,22 +109,10 @@ func (x *Index) rebuild(ctx context.Context, st State, src Source, progress func
 	if err := x.newGeneration(ctx); err != nil {
 		return err
 	}
-	w := &tableWriter{s: x.store, name: x.tableName}
-	defer w.remove()
-	if err := w.add(stateKey, st.append(nil, x.generation), false); err != nil {
+	err := x.writeTables(ctx, st, nil, func(w *tableWriter) error { return x.copyRecords(ctx, w, src, progress) })
+	if err != nil {
 		return err
 	}
-	if err := x.copyRecords(ctx, w, src, progress); err != nil {
-		return err
-	}
-	if err := w.finish(); err != nil {
-		return err
-	}
-	if err := x.store.ingest(ctx, w.paths); err != nil {
-		return err
-	}
-	w.paths = nil
-	x.written(st)
 	x.state.Store(&st)
 	return nil
 }

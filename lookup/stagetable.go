@@ -162,26 +162,14 @@ func (x *Index) applyTables(ctx context.Context, s *Stage, st State) error {
 
 // ingestTables takes the tables as they are.
 func (x *Index) ingestTables(ctx context.Context, s *Stage, st State) error {
-	w := &tableWriter{s: x.store, name: x.tableName}
-	defer w.remove()
-	if err := w.add(stateKey, st.append(nil, x.generation), false); err != nil {
-		return err
-	}
-	if err := w.finish(); err != nil {
-		return err
-	}
-	paths := w.paths[:1:1]
+	paths := make([]string, len(s.tables))
 	for i := range s.tables {
 		if err := s.tables[i].close(); err != nil {
 			return err
 		}
-		paths = append(paths, s.tables[i].path)
+		paths[i] = s.tables[i].path
 	}
-	if err := x.store.ingest(ctx, paths); err != nil {
-		return err
-	}
-	x.written(st)
-	return nil
+	return x.writeTables(ctx, st, paths, func(*tableWriter) error { return nil })
 }
 
 // mergeTables makes new tables of tables that overlap.

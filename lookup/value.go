@@ -58,6 +58,17 @@ func newValueCodec(s Spec) *valueCodec {
 	return c
 }
 
+// intWidth returns how many bytes hold any value of a StoreI32 type.
+func intWidth(t *rowdata.Type) int {
+	switch t.Root {
+	case rowdata.Boolean, rowdata.TinyInt:
+		return 1
+	case rowdata.SmallInt:
+		return 2
+	}
+	return 4
+}
+
 var zeroNulls [1 << 13]byte // more NULL bits than a row has columns, see maxColumns
 
 // maxColumns bounds the columns of an indexed row.

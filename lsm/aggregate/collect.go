@@ -36,9 +36,7 @@ func (c *collect) Add(acc, in *rowdata.Vector, i int) error {
 			return nil
 		}
 		c.union(acc, in, i)
-	case in.IsNull(i):
-	case acc.IsNull(0):
-		Set(acc, in, i)
+	case passNull(acc, in, i):
 	default:
 		to := acc.Children[0]
 		to.AppendRange(in.Children[0], int(in.Offs[i]), int(in.Offs[i+1]))

@@ -117,6 +117,19 @@ func SetNull(acc *rowdata.Vector) {
 	acc.AppendNull()
 }
 
+// passNull adds row i of in the way of functions that ignore NULL, where one of the
+// two is NULL: then all is done.
+func passNull(acc, in *rowdata.Vector, i int) (done bool) {
+	switch {
+	case in.IsNull(i):
+		return true
+	case acc.IsNull(0):
+		Set(acc, in, i)
+		return true
+	}
+	return false
+}
+
 // older gives a function the usual way to add an older value: what acc holds is
 // added to that value.
 type older struct{ scratch *rowdata.Vector }

@@ -80,16 +80,13 @@ func newMergeMap(s Spec) (*mergeMap, error) {
 func (*mergeMap) Reset() {}
 
 func (m *mergeMap) Add(acc, in *rowdata.Vector, i int) error {
-	switch {
-	case in.IsNull(i):
-	case acc.IsNull(0):
-		Set(acc, in, i)
-	default:
-		m.entries.reset()
-		m.entries.putAll(acc, 0)
-		m.entries.putAll(in, i)
-		m.entries.store(acc)
+	if passNull(acc, in, i) {
+		return nil
 	}
+	m.entries.reset()
+	m.entries.putAll(acc, 0)
+	m.entries.putAll(in, i)
+	m.entries.store(acc)
 	return nil
 }
 
@@ -141,11 +138,7 @@ func newKeyTimeMap(s Spec) (*keyTimeMap, error) {
 func (*keyTimeMap) Reset() {}
 
 func (m *keyTimeMap) Add(acc, in *rowdata.Vector, i int) error {
-	switch {
-	case in.IsNull(i):
-		return nil
-	case acc.IsNull(0):
-		Set(acc, in, i)
+	if passNull(acc, in, i) {
 		return nil
 	}
 	m.entries.reset()

@@ -133,11 +133,7 @@ func newNestedUpdate(s Spec) (*nestedUpdate, error) {
 // Add takes of the list no more rows than there is room for: what is held already
 // counts, NULL included, and a row counts also if its key is held.
 func (n *nestedUpdate) Add(acc, in *rowdata.Vector, i int) error {
-	switch {
-	case in.IsNull(i):
-		return nil
-	case acc.IsNull(0):
-		Set(acc, in, i)
+	if passNull(acc, in, i) {
 		return nil
 	}
 	room := math.MaxInt
@@ -264,11 +260,7 @@ func newNestedPartial(s Spec) (*nestedPartial, error) {
 }
 
 func (n *nestedPartial) Add(acc, in *rowdata.Vector, i int) error {
-	switch {
-	case in.IsNull(i):
-		return nil
-	case acc.IsNull(0):
-		Set(acc, in, i)
+	if passNull(acc, in, i) {
 		return nil
 	}
 	n.clear()

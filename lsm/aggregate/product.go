@@ -31,11 +31,7 @@ func newProduct(s Spec) (*product, error) {
 func (*product) Reset() {}
 
 func (p *product) Add(acc, in *rowdata.Vector, i int) error {
-	if in.IsNull(i) {
-		return nil
-	}
-	if acc.IsNull(0) {
-		Set(acc, in, i)
+	if passNull(acc, in, i) {
 		return nil
 	}
 	if p.fits != nil {

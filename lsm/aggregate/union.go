@@ -22,11 +22,7 @@ func newUnion(s Spec) (*union, error) {
 func (*union) Reset() {}
 
 func (u *union) Add(acc, in *rowdata.Vector, i int) (err error) {
-	switch {
-	case in.IsNull(i):
-		return nil
-	case acc.IsNull(0):
-		Set(acc, in, i)
+	if passNull(acc, in, i) {
 		return nil
 	}
 	return u.set(acc, acc.Bytes(0), in.Bytes(i))

@@ -87,29 +87,23 @@ type extreme struct {
 func (*extreme) Reset() {}
 
 func (e *extreme) Add(acc, in *rowdata.Vector, i int) error {
-	switch {
-	case in.IsNull(i):
-	case acc.IsNull(0):
+	if passNull(acc, in, i) {
+		return nil
+	}
+	// Equal values can differ in what a comparison does not see: max keeps the old
+	// one, min takes the new one.
+	if c := rowdata.Compare(in, i, acc, 0); e.max && c > 0 || !e.max && c <= 0 {
 		Set(acc, in, i)
-	default:
-		// Equal values can differ in what a comparison does not see: max keeps the
-		// old one, min takes the new one.
-		if c := rowdata.Compare(in, i, acc, 0); e.max && c > 0 || !e.max && c <= 0 {
-			Set(acc, in, i)
-		}
 	}
 	return nil
 }
 
 func (e *extreme) AddOlder(acc, in *rowdata.Vector, i int) error {
-	switch {
-	case in.IsNull(i):
-	case acc.IsNull(0):
+	if passNull(acc, in, i) {
+		return nil
+	}
+	if c := rowdata.Compare(acc, 0, in, i); e.max && c <= 0 || !e.max && c > 0 {
 		Set(acc, in, i)
-	default:
-		if c := rowdata.Compare(acc, 0, in, i); e.max && c <= 0 || !e.max && c > 0 {
-			Set(acc, in, i)
-		}
 	}
 	return nil
 }
@@ -126,9 +120,7 @@ func (*boolean) Reset() {}
 
 func (b *boolean) Add(acc, in *rowdata.Vector, i int) error {
 	switch {
-	case in.IsNull(i):
-	case acc.IsNull(0):
-		Set(acc, in, i)
+	case passNull(acc, in, i):
 	case b.and:
 		acc.I32[0] &= in.I32[i]
 	default:

@@ -1,6 +1,7 @@
 package rowdata
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -25,12 +26,14 @@ func AppendOrderedKey(dst []byte, cols []*Vector, i int) []byte {
 			dst = append(dst, keyNull)
 			continue
 		}
-		dst = appendKeyValue(append(dst, keyValue), v, i)
+		dst = AppendOrderedValue(append(dst, keyValue), v, i)
 	}
 	return dst
 }
 
-func appendKeyValue(dst []byte, v *Vector, i int) []byte {
+// AppendOrderedValue appends the bytes of row i of a column, which is not NULL, as
+// they stand in an ordered key, without their mark. It panics on constructed types.
+func AppendOrderedValue(dst []byte, v *Vector, i int) []byte {
 	switch v.store {
 	case StoreI32:
 		switch x := v.I32[i]; v.Type.Root {
@@ -55,12 +58,12 @@ func appendKeyValue(dst []byte, v *Vector, i int) []byte {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(v.I64[i])^1<<63)
 		return binary.BigEndian.AppendUint32(dst, uint32(v.I32[i])^1<<31)
 	case StoreBytes:
-		for _, c := range v.Bytes(i) {
-			if dst = append(dst, c); c == 0 {
-				dst = append(dst, 0xff)
-			}
+		b := v.Bytes(i)
+		for n := bytes.IndexByte(b, 0); n >= 0; n = bytes.IndexByte(b, 0) {
+			dst = append(append(dst, b[:n+1]...), 0xff)
+			b = b[n+1:]
 		}
-		return append(dst, 0, 0)
+		return append(append(dst, b...), 0, 0)
 	}
 	panic(fmt.Sprintf("rowdata: %s cannot be a key", v.Type))
 }

@@ -188,7 +188,7 @@ func TestCompactExpired(t *testing.T) {
 func TestDetach(t *testing.T) {
 	for _, engine := range []merge.Engine{dedup(), adding()} {
 		r := rand.New(rand.NewPCG(3, 3))
-		s := &script{t: t}
+		s := &writerScript{t: t}
 		s.newTable(nil)
 		defer s.close()
 		s.table.Engine = engine
@@ -245,7 +245,7 @@ func TestDetach(t *testing.T) {
 // hang on it.
 func TestDetachSize(t *testing.T) {
 	for _, format := range []string{datafile.FormatParquet, datafile.FormatAvro} {
-		s := &script{t: t}
+		s := &writerScript{t: t}
 		s.newTable(nil)
 		defer s.close()
 		s.table.Data.Options.Format = format
@@ -274,7 +274,7 @@ func TestDetachSize(t *testing.T) {
 // TestDetachBeside reads a detached buffer in another goroutine while its writer
 // takes rows, flushes, and detaches again.
 func TestDetachBeside(t *testing.T) {
-	s := &script{t: t}
+	s := &writerScript{t: t}
 	s.newTable(nil)
 	defer s.close()
 	w := s.w.(*Writer)
@@ -315,7 +315,7 @@ func TestDetachBeside(t *testing.T) {
 // TestDetachOverLimit expects a pool whose memory is lent to take rows all the
 // same.
 func TestDetachOverLimit(t *testing.T) {
-	s := &script{t: t}
+	s := &writerScript{t: t}
 	s.newTable([]string{"buffer=2000", "nospill"})
 	defer s.close()
 	w := s.w.(*Writer)

@@ -3,17 +3,15 @@ package lsm
 import (
 	"bytes"
 	"context"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/script"
 	"sluice/lsm/aggregate"
 	"sluice/lsm/merge"
 	"sluice/paimon/datafile"
@@ -22,67 +20,19 @@ import (
 	"sluice/producer"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the scripts in testdata print into them")
-
-// TestScripts runs the scripts in testdata. Each is blocks of a command with
-// lines of input, a line ----, and the output wanted. The table has the columns
-// k INT (its key), f INT and v STRING.
+// TestScripts runs the scripts in testdata. The table has the columns k INT (its
+// key), f INT and v STRING.
 //
 //	table [sum | partial | first-row] [append] [seq] [desc] [input] [ignore-delete] [buffer=BYTES] [disk=BYTES] [nospill] [changelog=FORMAT] [next=N]
 //	write    rows "KIND k f v", - is NULL
 //	shrink   lets the buffer give its memory back
 //	prepare  flushes and prints the files, with their rows
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) { runScript(t, file) })
-	}
-}
-
-func runScript(t *testing.T, file string) {
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
-	s := &script{t: t}
-	defer func() { s.close() }()
-	var out strings.Builder
-	for i, block := range strings.Split(strings.TrimRight(string(data), "\n"), "\n\n") {
-		if i > 0 {
-			out.WriteString("\n")
-		}
-		var input []string
-		var want string
-		lines := strings.Split(block, "\n")
-		for j, line := range lines {
-			if line == "----" {
-				want = strings.Join(lines[j+1:], "\n")
-				break
-			}
-			input = append(input, line)
-		}
-		for len(input) > 0 && strings.HasPrefix(input[0], "#") {
-			fmt.Fprintln(&out, input[0])
-			input = input[1:]
-		}
-		for _, line := range input {
-			fmt.Fprintln(&out, line)
-		}
-		if len(input) == 0 {
-			continue
-		}
-		got := strings.TrimRight(s.run(strings.Fields(input[0]), input[1:]), "\n")
-		fmt.Fprintf(&out, "----\n")
-		if got != "" {
-			fmt.Fprintln(&out, got)
-		}
-		if !*rewrite {
-			require.Equal(t, want, got, "%s: %s", file, block)
-		}
-	}
-	if *rewrite {
-		require.NoError(t, os.WriteFile(file, []byte(out.String()), 0o644))
-	}
+	script.Run(t, "testdata/*.txt", func(t *testing.T) func(string, []string) string {
+		s := &writerScript{t: t}
+		t.Cleanup(s.close)
+		return func(command string, input []string) string { return s.run(strings.Fields(command), input) }
+	})
 }
 
 var scriptType = &rowdata.RowType{Fields: []rowdata.Field{
@@ -99,7 +49,7 @@ type bucket interface {
 	Close() error
 }
 
-type script struct {
+type writerScript struct {
 	t     *testing.T
 	pool  *Pool
 	table *Table
@@ -109,7 +59,7 @@ type script struct {
 	dir   string
 }
 
-func (s *script) close() {
+func (s *writerScript) close() {
 	if s.w != nil {
 		require.NoError(s.t, s.w.Close())
 		require.Zero(s.t, s.pool.Used())
@@ -119,7 +69,7 @@ func (s *script) close() {
 	}
 }
 
-func (s *script) run(cmd, input []string) string {
+func (s *writerScript) run(cmd, input []string) string {
 	ctx := s.t.Context()
 	switch cmd[0] {
 	case "table":
@@ -146,7 +96,7 @@ func (s *script) run(cmd, input []string) string {
 	return ""
 }
 
-func (s *script) effects(before Stats) string {
+func (s *writerScript) effects(before Stats) string {
 	out := ""
 	if n := s.pool.stats.Spills - before.Spills; n > 0 {
 		out += fmt.Sprintln("spilled", n)
@@ -157,7 +107,7 @@ func (s *script) effects(before Stats) string {
 	return out
 }
 
-func (s *script) newTable(options []string) {
+func (s *writerScript) newTable(options []string) {
 	s.close()
 	s.files, s.names, s.dir = map[string]*bytes.Buffer{}, 0, s.t.TempDir()
 	name := func(prefix string) func() string {
@@ -231,14 +181,14 @@ func engines(t testing.TB) map[string]merge.Engine {
 // memoryFile is a file that is there once it is finished.
 type memoryFile struct {
 	bytes.Buffer
-	s    *script
+	s    *writerScript
 	name string
 }
 
 func (f *memoryFile) Finish(context.Context) error { f.s.files[f.name] = &f.Buffer; return nil }
 func (f *memoryFile) Abort() error                 { return nil }
 
-func (s *script) rows(lines []string) *rowdata.Changes {
+func (s *writerScript) rows(lines []string) *rowdata.Changes {
 	c := &rowdata.Changes{Batch: *rowdata.NewBatch(scriptType, 0)}
 	for _, line := range lines {
 		f := strings.Fields(line)
@@ -257,7 +207,7 @@ func (s *script) rows(lines []string) *rowdata.Changes {
 	return c
 }
 
-func (s *script) show(out string, files []manifest.DataFile) string {
+func (s *writerScript) show(out string, files []manifest.DataFile) string {
 	for _, f := range files {
 		data := s.files[f.FileName]
 		require.NotNil(s.t, data, "%s is not finished", f.FileName)

@@ -2,8 +2,6 @@ package lsm
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,14 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/script"
 	"sluice/lsm/merge"
 	"sluice/paimon/manifest"
 	"sluice/paimon/rowdata"
 	"sluice/producer"
 )
 
-// TestTreeScripts runs the scripts in testdata/tree: blocks as those of
-// TestScripts, about the levels of a bucket.
+// TestTreeScripts runs the scripts in testdata/tree, about the levels of a bucket.
 //
 //	bucket [levels=N] [producer=none|lookup|first-row|full] [engine=sum|first-row] [seq] [trigger=N] [radical] [gently=N]
 //	       [small=BYTES] [rewrite] [format=FORMAT] [dv] [row-deduplicate] [interval=N] [total=N] [updated=N] [offpeak=FROM-TO:RATIO]
@@ -31,36 +29,10 @@ import (
 //	write  rows "KIND k f v": a level-0 file of real rows; with "write level=N" elsewhere
 //	compact [full|force=NAME...]   picks, runs, and prints what became of it
 func TestTreeScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/tree/*.txt")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			require.NoError(t, err)
-			s := &treeScript{t: t}
-			var out strings.Builder
-			for i, block := range strings.Split(strings.TrimRight(string(data), "\n"), "\n\n") {
-				if i > 0 {
-					out.WriteString("\n")
-				}
-				head, want, _ := strings.Cut(block+"\n", "----\n")
-				out.WriteString(head + "----\n")
-				lines := strings.Split(strings.TrimSuffix(head, "\n"), "\n")
-				for len(lines) > 0 && strings.HasPrefix(lines[0], "#") {
-					lines = lines[1:]
-				}
-				got := s.run(strings.Fields(lines[0]), lines[1:])
-				out.WriteString(got)
-				if !*rewrite {
-					require.Equal(t, strings.TrimRight(want, "\n"), strings.TrimRight(got, "\n"), "%s: %s", file, block)
-				}
-			}
-			if *rewrite {
-				require.NoError(t, os.WriteFile(file, []byte(strings.TrimRight(out.String(), "\n")+"\n"), 0o644))
-			}
-		})
-	}
+	script.Run(t, "testdata/tree/*.txt", func(t *testing.T) func(string, []string) string {
+		s := &treeScript{t: t}
+		return func(command string, input []string) string { return s.run(strings.Fields(command), input) }
+	})
 }
 
 type treeScript struct {

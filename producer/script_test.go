@@ -2,26 +2,20 @@ package producer
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/script"
 	"sluice/lsm/merge"
 	"sluice/paimon/rowdata"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the scripts in testdata print into them")
-
-// TestScripts runs the scripts in testdata. Each is blocks of a command with
-// lines of input, a line ----, and the output wanted. Records are of a table with
-// the columns k INT (its key), f INT and v INT, written "KIND k f v #number", - is
-// NULL.
+// TestScripts runs the scripts in testdata. Records are of a table with the columns
+// k INT (its key), f INT and v INT, written "KIND k f v #number", - is NULL.
 //
 //	producer lookup|first-row|full [engine=deduplicate|first-row|sum] [seq] [desc] [ignore-delete] [silent] [row-deduplicate] [ignore=v]
 //	plan [output=N] [top=N] [above] [drop]
@@ -31,41 +25,13 @@ var rewrite = flag.Bool("rewrite", false, "write what the scripts in testdata pr
 //	         what is stored, told, asked and changed in the index
 //	upgrade  from=N [deletes] [format]
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) { runScript(t, file) })
-	}
+	script.Run(t, "testdata/*.txt", func(t *testing.T) func(string, []string) string {
+		s := &producerScript{t: t}
+		return func(command string, input []string) string { return s.run(strings.Fields(command), input) }
+	})
 }
 
-func runScript(t *testing.T, file string) {
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
-	s := &script{t: t}
-	var out strings.Builder
-	for i, block := range strings.Split(strings.TrimRight(string(data), "\n"), "\n\n") {
-		if i > 0 {
-			out.WriteString("\n")
-		}
-		head, want, _ := strings.Cut(block+"\n", "----\n")
-		out.WriteString(head + "----\n")
-		lines := strings.Split(strings.TrimSuffix(head, "\n"), "\n")
-		for len(lines) > 0 && strings.HasPrefix(lines[0], "#") {
-			lines = lines[1:]
-		}
-		got := s.run(strings.Fields(lines[0]), lines[1:])
-		out.WriteString(got)
-		if !*rewrite {
-			require.Equal(t, strings.TrimRight(want, "\n"), strings.TrimRight(got, "\n"), "%s: %s", file, block)
-		}
-	}
-	if *rewrite {
-		require.NoError(t, os.WriteFile(file, []byte(strings.TrimRight(out.String(), "\n")+"\n"), 0o644))
-	}
-}
-
-type script struct {
+type producerScript struct {
 	t        *testing.T
 	producer Producer
 	index    *memory
@@ -73,7 +39,7 @@ type script struct {
 	out      *merge.Result
 }
 
-func (s *script) run(cmd, input []string) string {
+func (s *producerScript) run(cmd, input []string) string {
 	switch cmd[0] {
 	case "producer":
 		s.newProducer(cmd[1], cmd[2:])
@@ -118,7 +84,7 @@ func (s *script) run(cmd, input []string) string {
 	return ""
 }
 
-func (s *script) newProducer(name string, options []string) {
+func (s *producerScript) newProducer(name string, options []string) {
 	o := Options{Engine: merge.Engine{Name: "deduplicate", Keep: merge.Deduplicate{}}, Key: []int{0}}
 	ignore := false
 	for _, option := range options {
@@ -168,7 +134,7 @@ func (s *script) newProducer(name string, options []string) {
 	require.False(s.t, s.producer.Wants(merge.Plan{Flush: true}))
 }
 
-func (s *script) resolve(input []string) string {
+func (s *producerScript) resolve(input []string) string {
 	g := merge.NewGroups(scriptType, s.plan)
 	for i, line := range input {
 		level, rest, _ := strings.Cut(line, " ")

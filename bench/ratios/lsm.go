@@ -158,15 +158,8 @@ func compactAll(ctx context.Context, e *env) (figures, error) {
 	if snap.TotalRecordCount != nil {
 		rows = int(*snap.TotalRecordCount)
 	}
-	w, err := tables.NewWriterWith(ctx, t, tablewriter.Options{Job: true})
+	m, err := tables.CompactFully(ctx, t)
 	if err != nil {
-		return nil, err
-	}
-	m := meter.New()
-	m.Start()
-	_, err = w.CommitWith(ctx, tablewriter.CompactFull)
-	m.Stop()
-	if err = errors.Join(err, w.Close(ctx)); err != nil {
 		return nil, err
 	}
 	return figures{

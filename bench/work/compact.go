@@ -2,11 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 
-	"sluice/bench/meter"
 	"sluice/bench/tables"
-	"sluice/tablewriter"
 )
 
 // compact compacts the eight sorted runs into one.
@@ -23,18 +20,11 @@ func compact(ctx context.Context, h *home, verify bool) (*result, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := tables.NewWriterWith(ctx, t, tablewriter.Options{Job: true})
+	m, err := tables.CompactFully(ctx, t)
 	if err != nil {
 		return nil, err
 	}
-	m := meter.New()
-	m.Start()
-	_, err = w.CommitWith(ctx, tablewriter.CompactFull)
-	m.Stop()
 	res := newResult(runs*h.scaled(rowsPerRun), before, m)
-	if err = errors.Join(err, w.Close(ctx)); err != nil {
-		return nil, err
-	}
 	after, err := tables.Size(t)
 	if err != nil {
 		return nil, err

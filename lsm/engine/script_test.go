@@ -2,25 +2,20 @@ package engine
 
 import (
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"sluice/internal/script"
 	"sluice/lsm/merge"
 	"sluice/paimon"
 	"sluice/paimon/rowdata"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write what the scripts in testdata print into them")
-
-// TestScripts runs the scripts in testdata: blocks of a command with lines of
-// input, a line ----, and the output wanted.
+// TestScripts runs the scripts in testdata.
 //
 //	table     columns "name TYPE", options "key = value"; the first column is the key
 //	merge     records "KIND [k, ...]" as JSON lists, in the order in which they came
@@ -29,55 +24,18 @@ var rewrite = flag.Bool("rewrite", false, "write what the scripts in testdata pr
 // of two runs whose batches have one record; all three must agree. A key with one
 // record is printed as it is, since the engine is not asked about it.
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) { runScript(t, file) })
-	}
+	script.Run(t, "testdata/*.txt", func(t *testing.T) func(string, []string) string {
+		var s engineScript
+		return func(command string, input []string) string { return s.run(t, command, input) }
+	})
 }
 
-func runScript(t *testing.T, file string) {
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
-	var s script
-	var out strings.Builder
-	for i, block := range strings.Split(strings.TrimRight(string(data), "\n"), "\n\n") {
-		if i > 0 {
-			out.WriteString("\n")
-		}
-		head, want, _ := strings.Cut(block, "\n----")
-		want = strings.TrimPrefix(want, "\n")
-		var input []string
-		for _, line := range strings.Split(head, "\n") {
-			fmt.Fprintln(&out, line)
-			if !strings.HasPrefix(line, "#") {
-				input = append(input, line)
-			}
-		}
-		if len(input) == 0 {
-			continue
-		}
-		got := strings.TrimRight(s.run(t, input[0], input[1:]), "\n")
-		fmt.Fprintln(&out, "----")
-		if got != "" {
-			fmt.Fprintln(&out, got)
-		}
-		if !*rewrite {
-			require.Equal(t, want, got, "%s: %s", file, head)
-		}
-	}
-	if *rewrite {
-		require.NoError(t, os.WriteFile(file, []byte(out.String()), 0o644))
-	}
-}
-
-type script struct {
+type engineScript struct {
 	schema *paimon.Schema
 	engine merge.Engine
 }
 
-func (s *script) run(t *testing.T, cmd string, input []string) string {
+func (s *engineScript) run(t *testing.T, cmd string, input []string) string {
 	switch cmd {
 	case "table":
 		return s.newTable(t, input)
@@ -93,7 +51,7 @@ func (s *script) run(t *testing.T, cmd string, input []string) string {
 }
 
 // newTable checks the options as create does, and makes the engine.
-func (s *script) newTable(t *testing.T, input []string) string {
+func (s *engineScript) newTable(t *testing.T, input []string) string {
 	s.engine = merge.Engine{}
 	s.schema = &paimon.Schema{Version: paimon.SchemaVersion, Options: paimon.Options{"bucket": "1"}}
 	for _, line := range input {
@@ -133,7 +91,7 @@ func number(fields []rowdata.Field, next *int) {
 	}
 }
 
-func (s *script) records(t *testing.T, lines []string) *rowdata.KeyValues {
+func (s *engineScript) records(t *testing.T, lines []string) *rowdata.KeyValues {
 	kv := rowdata.NewKeyValues(s.schema.RowType(), 0)
 	for seq, line := range lines {
 		kind, rest, _ := strings.Cut(line, " ")
@@ -146,7 +104,7 @@ func (s *script) records(t *testing.T, lines []string) *rowdata.KeyValues {
 }
 
 // merge merges the records in so many runs, dealt in turn.
-func (s *script) merge(records *rowdata.KeyValues, runs, batch int) string {
+func (s *engineScript) merge(records *rowdata.KeyValues, runs, batch int) string {
 	var sources []merge.Source
 	key := rowdata.NewComparer(s.schema.TrimmedKey())
 	order := merge.Order{Fields: s.schema.SequenceFields(), Descending: s.schema.SequenceDescending()}

@@ -19,6 +19,15 @@ type cursor struct {
 	del   bool
 }
 
+// cursorsOf returns a cursor for each run.
+func cursorsOf(runs []*run) []*cursor {
+	cursors := make([]*cursor, len(runs))
+	for i, r := range runs {
+		cursors[i] = &cursor{run: r}
+	}
+	return cursors
+}
+
 func (c *cursor) first() error {
 	if c.table != nil {
 		return c.move(moveFirst, nil)

@@ -19,6 +19,8 @@ type guardFS struct {
 	frozen  atomic.Bool
 }
 
+func (c *Cache) newGuard() *guardFS { return &guardFS{FS: c.opts.fs, written: &c.written} }
+
 func (g *guardFS) check() error {
 	if g.frozen.Load() {
 		return errFrozen

@@ -16,8 +16,9 @@ import (
 // the old one and then replaces this file, which is the moment that it counts.
 //
 //	IDENTITY              a line of JSON and a line with its CRC-32C
-//	g<generation>/        the database
-//	g<generation>.tmp/    tables that are not part of it yet
+//	g<generation>/        the database of pages
+//	g<generation>.log/    the log, where the values are
+//	g<generation>.tmp/    tables that are not part of the database yet
 const identityName = "IDENTITY"
 
 // identityBytesMax bounds what is read of an identity file.
@@ -30,7 +31,7 @@ type identity struct {
 	Generation string `json:"generation"` // 16 hexadecimal digits
 }
 
-func crcOf(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
+func crcOf(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
 
 func (d identity) append(dst []byte) ([]byte, error) {
 	text, err := json.Marshal(d)

@@ -20,7 +20,8 @@ import (
 // take turns.
 //
 // Newest first, a key's last change is in a finished stage, in one of the runs
-// of committed changes in memory, or in the database.
+// of committed changes in memory, or in a page of the database. Each says where in
+// the log the value is.
 type Index struct {
 	cache  *Cache
 	id     ID
@@ -35,6 +36,8 @@ type Index struct {
 	loaded    atomic.Bool  // store is not nil
 	recent    atomic.Int64 // bytes of runs
 	diskBytes atomic.Int64
+	liveKeys  atomic.Int64 // in pages
+	stageIDs  atomic.Uint64
 	counts    counters
 	broken    atomic.Pointer[error] // why the index is of no use until it is rebuilt
 	state     atomic.Pointer[State] // what Lookup sees without stages; nil: none
@@ -43,9 +46,15 @@ type Index struct {
 	mu         sync.Mutex // held throughout an operation; what follows is guarded by it
 	closed     bool
 	generation uint64
-	store      *store // nil: not open
-	onDisk     *State // what the database reflects; nil: it is empty
-	runs       []*run // committed changes that are not in the database, older first
+	guard      *guardFS         // through which the present generation is written
+	store      *store           // nil: not open
+	pages      *pebble.Iterator // over the database; nil: not in use
+	log        *valueLog        // nil until the generation is opened
+	meta       meta             // of the database
+	ordinal    uint64           // of the last commit
+	pushed     int64            // bytes of the log at the last push
+	onDisk     *State           // what the database reflects; nil: it is empty
+	runs       []*run           // committed changes that are not in the database, older first
 	stages     []*Stage
 	tables     int // number of the next table file
 	scratch    search
@@ -62,6 +71,8 @@ func (c *Cache) newIndex(id ID, spec Spec) (*Index, error) {
 	x := &Index{cache: c, id: id, folder: id.folder(), spec: print, row: spec.Row, keys: newKeyCodec(spec), values: newValueCodec(spec)}
 	x.dir = c.opts.fs.PathJoin(c.dir, x.folder)
 	x.scratch.decoder.codec = x.values
+	// Stages of different processes never have the same number.
+	x.stageIDs.Store(rand64() >> 1)
 	x.touch()
 	return x, nil
 }
@@ -115,6 +126,7 @@ func (x *Index) find(ctx context.Context) (Outcome, error) {
 	}
 	g, _ := hex.DecodeString(d.Generation)
 	x.generation = binary.BigEndian.Uint64(g)
+	x.guard = x.cache.newGuard()
 	x.sweep(true)
 	if _, err := disk.Stat(x.generationDir()); err != nil {
 		return Corrupt, nil
@@ -125,21 +137,26 @@ func (x *Index) find(ctx context.Context) (Outcome, error) {
 		}
 		return Corrupt, nil
 	}
-	st, ok, err := x.store.state(x.generation)
+	m, ok, err := x.store.meta(x.generation)
 	if err == nil && !ok {
-		// Changes never come without a state.
+		// Pages never come without it.
 		if ok, err = x.store.empty(); err == nil && !ok {
-			err = errors.New("no state")
+			err = errors.New("pages of nothing")
 		}
 	} else if ok {
-		x.written(st)
-		x.state.Store(&st)
+		x.written(m)
+		x.state.Store(&m.state)
+	}
+	if err == nil {
+		err = x.openLog(ctx, m)
+	}
+	if ctx.Err() != nil {
+		return 0, ctx.Err()
 	}
 	if err != nil || x.broken.Load() != nil {
-		x.closeStore()
 		return Corrupt, nil
 	}
-	if x.onDisk == nil {
+	if x.state.Load() == nil {
 		return Missing, nil
 	}
 	return Valid, nil
@@ -150,6 +167,8 @@ func (x *Index) generationDir() string {
 }
 
 func (x *Index) tempDir() string { return x.generationDir() + ".tmp" }
+
+func (x *Index) logDir() string { return x.generationDir() + ".log" }
 
 // tableName returns a name for a table that is not in the database yet.
 func (x *Index) tableName(int) string {
@@ -167,7 +186,7 @@ func (x *Index) sweep(temp bool) {
 	}
 	for _, name := range names {
 		switch {
-		case name == identityName || name == disk.PathBase(x.generationDir()):
+		case name == identityName || name == disk.PathBase(x.generationDir()) || name == disk.PathBase(x.logDir()):
 		case name == disk.PathBase(x.tempDir()) && !temp:
 		default:
 			_ = disk.RemoveAll(disk.PathJoin(x.dir, name))
@@ -193,6 +212,10 @@ func (x *Index) clear() {
 	x.stages = nil
 	x.setRuns(nil)
 	x.closeStore()
+	if x.log != nil {
+		x.log.close()
+	}
+	x.log, x.meta, x.ordinal = nil, meta{}, 0
 	x.onDisk = nil
 	x.diskBytes.Store(0)
 	x.state.Store(nil)
@@ -201,11 +224,17 @@ func (x *Index) clear() {
 // newGeneration opens an empty database beside the present one. Nothing refers
 // to it yet.
 func (x *Index) newGeneration(ctx context.Context) error {
-	var g [8]byte
-	_, _ = rand.Read(g[:])
-	x.generation = binary.BigEndian.Uint64(g[:])
+	x.generation = rand64()
+	x.guard = x.cache.newGuard()
+	x.log = x.newLog()
 	x.broken.Store(nil)
 	return x.openStore(ctx)
+}
+
+func rand64() uint64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:])
+	return binary.BigEndian.Uint64(b[:])
 }
 
 // adopt makes the present generation the one that counts.
@@ -236,7 +265,7 @@ func (x *Index) openStore(ctx context.Context) error {
 		return err
 	}
 	generation := x.generation
-	s, err := x.cache.openStore(x.generationDir(), generation, func(err error) { x.fail(generation, err) })
+	s, err := x.cache.openStore(x.generationDir(), x.guard, generation, func(err error) { x.fail(generation, err) })
 	if err != nil {
 		return err
 	}
@@ -249,6 +278,7 @@ func (x *Index) closeStore() {
 	if x.store == nil {
 		return
 	}
+	x.closeIterator()
 	_ = x.store.close()
 	x.store = nil
 	x.loaded.Store(false)
@@ -283,7 +313,7 @@ func (x *Index) setBroken(err error) {
 }
 
 func isCorruption(err error) bool {
-	return pebble.IsCorruptionError(err) || errors.Is(err, errValue)
+	return pebble.IsCorruptionError(err) || errors.Is(err, errValue) || errors.Is(err, errRecord)
 }
 
 // bury drops what the index has, on disk too.
@@ -291,6 +321,7 @@ func (x *Index) bury() {
 	x.clear()
 	_ = x.cache.opts.fs.Remove(x.cache.opts.fs.PathJoin(x.dir, identityName))
 	_ = x.cache.opts.fs.RemoveAll(x.generationDir())
+	_ = x.cache.opts.fs.RemoveAll(x.logDir())
 }
 
 // failed turns an error of the database into that of the index. Errors of ctx
@@ -342,8 +373,8 @@ func (x *Index) ready(ctx context.Context) error {
 		return x.failed(ctx, err)
 	}
 	// Another process may have been at the files, a person say.
-	st, ok, err := x.store.state(x.generation)
-	if err == nil && (ok != (x.onDisk != nil) || ok && st != *x.onDisk) {
+	m, ok, err := x.store.meta(x.generation)
+	if err == nil && (ok != (x.onDisk != nil) || ok && (m.state != *x.onDisk || m.ordinal != x.meta.ordinal)) {
 		err = fmt.Errorf("%w: state is not what was written", pebble.ErrCorruption)
 	}
 	if err != nil {
@@ -358,76 +389,6 @@ func (x *Index) setRuns(runs []*run) {
 	x.cache.recent.Add(n - x.recent.Swap(n))
 }
 
-// push writes the committed changes in memory to the database, with their state.
-func (x *Index) push(ctx context.Context) error {
-	if len(x.runs) == 0 {
-		return nil
-	}
-	if err := x.ready(ctx); err != nil {
-		return err
-	}
-	cursors := make([]*cursor, len(x.runs))
-	for i, r := range x.runs {
-		cursors[i] = &cursor{run: r}
-	}
-	st := *x.state.Load()
-	if err := x.ingest(ctx, st, cursors); err != nil {
-		return x.failed(ctx, err)
-	}
-	x.setRuns(nil)
-	return nil
-}
-
-// ingest writes changes, older cursors first, and the state that they lead to.
-func (x *Index) ingest(ctx context.Context, st State, cursors []*cursor) error {
-	return x.writeTables(ctx, st, nil, func(w *tableWriter) error {
-		m, err := newMerger(cursors)
-		if err != nil {
-			return err
-		}
-		for n := 0; ; n++ {
-			if n%4096 == 0 && ctx.Err() != nil {
-				return ctx.Err()
-			}
-			c, err := m.next()
-			if err != nil || c == nil {
-				return err
-			}
-			if err := w.add(c.key, c.value, c.del); err != nil {
-				return err
-			}
-		}
-	})
-}
-
-// writeTables makes the state, what fill adds in key order behind it, and more
-// tables that are there already, a part of the database: all or nothing.
-func (x *Index) writeTables(ctx context.Context, st State, more []string, fill func(*tableWriter) error) error {
-	w := &tableWriter{s: x.store, name: x.tableName}
-	defer w.remove()
-	if err := w.add(stateKey, st.append(nil, x.generation), false); err != nil {
-		return err
-	}
-	if err := fill(w); err != nil {
-		return err
-	}
-	if err := w.finish(); err != nil {
-		return err
-	}
-	if err := x.store.ingest(ctx, append(w.paths, more...)); err != nil {
-		return err
-	}
-	w.paths = nil
-	x.written(st)
-	return nil
-}
-
-// written notes what the database reflects now.
-func (x *Index) written(st State) {
-	x.onDisk = &st
-	x.diskBytes.Store(int64(x.store.db.Metrics().DiskSpaceUsage()))
-}
-
 // park writes out what is in memory and closes the database.
 func (x *Index) park(ctx context.Context) error {
 	if x.closed || x.broken.Load() != nil {
@@ -437,14 +398,17 @@ func (x *Index) park(ctx context.Context) error {
 		return err
 	}
 	x.closeStore()
-	return nil
+	if x.log == nil {
+		return nil
+	}
+	return x.log.closeFiles()
 }
 
 // closing returns the context of a close, which runs to its end.
 func closing() context.Context { return context.Background() }
 
-// Flush writes what is committed to disk, so that a crash does not lose it. A
-// commit alone does not: there is no log.
+// Flush writes what is committed to disk, so that a crash of the machine does not
+// lose it. A commit alone does not: it is not synced.
 func (x *Index) Flush(ctx context.Context) error {
 	if err := x.begin(ctx); err != nil {
 		return err

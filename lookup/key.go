@@ -16,11 +16,11 @@ import (
 //   - values are those of an ordered key of package rowdata, but for text and
 //     bytes in the last column, which stand as they are to the end.
 const (
-	metaPrefix = 0 // records about the index
-	dataPrefix = 1 // keys
+	dataPrefix = 1 // keys; lastFence begins with the next number
+	metaPrefix = 3 // records about the index, behind all pages
 )
 
-var stateKey = []byte{metaPrefix, 's'}
+var metaKey = []byte{metaPrefix, 'm'}
 
 type keyColumn struct {
 	col      int

@@ -3,6 +3,7 @@ package lookup
 import (
 	"bytes"
 	"context"
+	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -15,12 +16,16 @@ const lookupRows = 4096
 
 // search is the scratch memory of lookups.
 type search struct {
-	keys   []byte
-	offs   []uint32
-	heads  []uint64
-	state  []int8   // of each key
-	vals   [][]byte // of each key: its value if it is a hit
-	copied []byte   // values from the database
+	keys    []byte
+	offs    []uint32
+	heads   []uint64
+	state   []int8   // of each key
+	locs    []loc    // of each key: where its value is if it is a hit
+	vals    [][]byte // of each key: its value if it is a hit
+	values  []byte   // values from the log
+	fetches []fetch
+	page    page
+	fence   []byte // of the page
 
 	hits    [][]byte
 	hitRows []int32
@@ -54,18 +59,11 @@ func (x *Index) Lookup(ctx context.Context, b *rowdata.Batch, rows []int32, dst 
 		return err
 	}
 	defer x.mu.Unlock()
-	var it *pebble.Iterator
-	if x.onDisk != nil {
-		var err error
-		if it, err = x.store.db.NewIterWithContext(ctx, &pebble.IterOptions{UseL6Filters: true}); err != nil {
-			return x.failed(ctx, err)
-		}
-	}
-	err := x.lookup(ctx, it, b, rows, dst, found)
-	if it != nil {
-		if e := it.Close(); err == nil && e != nil {
-			err = x.failed(ctx, e)
-		}
+	it, err := x.iterator()
+	if err == nil {
+		err = x.lookup(ctx, it, b, rows, dst, found)
+	} else {
+		err = x.failed(ctx, err)
 	}
 	if broken := x.broken.Load(); err == nil && broken != nil {
 		err = *broken
@@ -88,10 +86,17 @@ func (x *Index) lookup(ctx context.Context, it *pebble.Iterator, b *rowdata.Batc
 			return err
 		}
 		for i := len(x.runs) - 1; i >= 0; i-- {
-			s.searchRun(x.runs[i])
+			if err := s.searchRun(x.runs[i]); err != nil {
+				return x.failed(ctx, err)
+			}
 		}
 		if it != nil {
-			if err := s.searchStore(it); err != nil {
+			if err := s.searchPages(it); err != nil {
+				return x.failed(ctx, err)
+			}
+		}
+		if dst != nil {
+			if err := s.fetchValues(x.log); err != nil {
 				return x.failed(ctx, err)
 			}
 		}
@@ -116,7 +121,8 @@ func (s *search) key(i int) []byte { return s.keys[s.offs[i]:s.offs[i+1]] }
 
 // encode makes the keys of the rows; row first of the lookup comes after last.
 func (s *search) encode(codec *keyCodec, b *rowdata.Batch, rows []int32, first int, last []byte) error {
-	s.keys, s.offs, s.heads, s.state, s.vals, s.copied = s.keys[:0], append(s.offs[:0], 0), s.heads[:0], s.state[:0], s.vals[:0], s.copied[:0]
+	s.keys, s.offs, s.heads = s.keys[:0], append(s.offs[:0], 0), s.heads[:0]
+	s.state, s.locs, s.vals = s.state[:0], s.locs[:0], s.vals[:0]
 	for i, row := range rows {
 		at := len(s.keys)
 		keys, err := codec.append(s.keys, b.Cols, int(row))
@@ -131,13 +137,26 @@ func (s *search) encode(codec *keyCodec, b *rowdata.Batch, rows []int32, first i
 			return &OrderError{"key", int64(first + i)}
 		}
 		s.keys, s.offs, s.heads = keys, append(s.offs, uint32(len(keys))), append(s.heads, keyHead(key))
-		s.state, s.vals = append(s.state, open), append(s.vals, nil)
+		s.state, s.locs, s.vals = append(s.state, open), append(s.locs, loc{}), append(s.vals, nil)
 	}
 	return nil
 }
 
+// hit notes where the value of key i is, as a run or a table has it.
+func (s *search) hit(i int, place []byte) error {
+	l, ok := loc{}, len(place) == 0
+	if !ok {
+		l, ok = decodeLoc(place)
+	}
+	if !ok {
+		return errValue
+	}
+	s.state[i], s.locs[i] = hit, l
+	return nil
+}
+
 // searchRun looks for the keys that are still open in a run.
-func (s *search) searchRun(r *run) {
+func (s *search) searchRun(r *run) error {
 	at := 0
 	for i, state := range s.state {
 		if state != open {
@@ -145,40 +164,60 @@ func (s *search) searchRun(r *run) {
 		}
 		key := s.key(i)
 		if at = r.seek(at, s.heads[i], key); at == r.len() {
-			return
+			return nil
 		}
 		if r.refs[at].head != s.heads[i] || !bytes.Equal(r.key(at), key) {
 			continue
 		}
 		if r.deleted(at) {
 			s.state[i] = gone
-		} else {
-			s.state[i], s.vals[i] = hit, r.value(at)
-		}
-	}
-}
-
-// searchStore looks for the keys that are still open in the database. The tables
-// have filters, which spare a miss the search in their blocks.
-func (s *search) searchStore(it *pebble.Iterator) error {
-	for i, state := range s.state {
-		if state != open || !it.SeekPrefixGE(s.key(i)) {
-			continue
-		}
-		val, err := it.ValueAndErr()
-		if err != nil {
+		} else if err := s.hit(i, r.value(at)); err != nil {
 			return err
 		}
-		s.keep(i, val)
 	}
-	return it.Error()
+	return nil
 }
 
-// keep notes a value that is only valid now.
-func (s *search) keep(i int, val []byte) {
-	at := len(s.copied)
-	s.copied = append(s.copied, val...)
-	s.state[i], s.vals[i] = hit, s.copied[at:len(s.copied):len(s.copied)]
+// searchPages looks for the keys that are still open in the pages.
+func (s *search) searchPages(it *pebble.Iterator) error {
+	s.fence = s.fence[:0]
+	at := 0
+	for i, state := range s.state {
+		if state != open {
+			continue
+		}
+		key := s.key(i)
+		if len(s.fence) == 0 || bytes.Compare(key, s.fence) > 0 {
+			if err := s.turn(it, key); err != nil {
+				return err
+			}
+			at = 0
+		}
+		var found bool
+		if at, found = s.page.seek(at, key); found {
+			s.state[i], s.locs[i] = hit, s.page.loc(at)
+		}
+	}
+	return nil
+}
+
+// turn goes to the page that a key belongs to.
+func (s *search) turn(it *pebble.Iterator, key []byte) error {
+	if !it.SeekGE(key) {
+		if err := it.Error(); err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: no last page", pebble.ErrCorruption)
+	}
+	s.fence = append(s.fence[:0], it.Key()...)
+	val, err := it.ValueAndErr()
+	if err != nil {
+		return err
+	}
+	if !decodePage(val, &s.page) {
+		return fmt.Errorf("%w: page", pebble.ErrCorruption)
+	}
+	return nil
 }
 
 // collect turns the hits into records.

@@ -41,7 +41,19 @@ type Options struct {
 	// fs is where files are kept; the disk if nil. Tests put a file system there
 	// that forgets what was not synced, or fails.
 	fs vfs.FS
+	// log is when a log begins a segment, is cleaned and is brought into pages.
+	// Tests make these small.
+	log logLimits
 }
+
+// logLimits are bounds of the log of an index, in bytes.
+type logLimits struct {
+	segmentMin int64 // a segment is larger only if the log has many
+	garbageMin int64 // less is not cleaned
+	tailMax    int64 // since the last push: what is restored after a crash
+}
+
+var defaultLogLimits = logLimits{segmentMin: 32 << 20, garbageMin: 64 << 20, tailMax: 64 << 20}
 
 const (
 	defaultBlockCacheBytes = 32 << 20
@@ -80,6 +92,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.fs == nil {
 		o.fs = vfs.Default
+	}
+	if o.log == (logLimits{}) {
+		o.log = defaultLogLimits
 	}
 	return o
 }

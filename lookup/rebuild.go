@@ -50,6 +50,9 @@ func (x *Index) Rebuild(ctx context.Context, st State, src Source, progress func
 	for _, s := range old.stages {
 		s.drop()
 	}
+	if old.log != nil {
+		old.log.close()
+	}
 	x.epoch.Add(1)
 	return nil
 }
@@ -62,13 +65,17 @@ type content struct {
 	runs       []*run
 	stages     []*Stage
 	broken     *error
+	guard      *guardFS
+	log        *valueLog
+	meta       meta
+	ordinal    uint64
 }
 
 // detach takes the content from the index and closes its database.
 func (x *Index) detach() content {
 	x.closeStore()
-	old := content{x.generation, x.onDisk, x.state.Load(), x.runs, x.stages, x.broken.Load()}
-	x.onDisk, x.stages = nil, nil
+	old := content{x.generation, x.onDisk, x.state.Load(), x.runs, x.stages, x.broken.Load(), x.guard, x.log, x.meta, x.ordinal}
+	x.onDisk, x.stages, x.log, x.meta, x.ordinal = nil, nil, nil, meta{}, 0
 	x.state.Store(nil)
 	x.setRuns(nil)
 	return old
@@ -78,9 +85,14 @@ func (x *Index) detach() content {
 func (x *Index) restore(ctx context.Context, old content, err error) error {
 	x.closeStore()
 	disk := x.cache.opts.fs
+	if x.log != nil {
+		x.log.close()
+	}
 	_ = disk.RemoveAll(x.generationDir())
 	_ = disk.RemoveAll(x.tempDir())
+	_ = disk.RemoveAll(x.logDir())
 	x.generation, x.onDisk, x.stages = old.generation, old.onDisk, old.stages
+	x.guard, x.log, x.meta, x.ordinal = old.guard, old.log, old.meta, old.ordinal
 	x.state.Store(old.state)
 	x.setRuns(old.runs)
 	x.broken.Store(old.broken)
@@ -109,7 +121,10 @@ func (x *Index) rebuild(ctx context.Context, st State, src Source, progress func
 	if err := x.newGeneration(ctx); err != nil {
 		return err
 	}
-	err := x.writeTables(ctx, st, nil, func(w *tableWriter) error { return x.copyRecords(ctx, w, src, progress) })
+	// The log says nothing of these records: ordinal 1 is missing in it, so that
+	// what follows is never restored without them.
+	x.ordinal = 1
+	err := x.replacePages(ctx, st, x.ordinal, nil, true, func(p *pager) error { return x.copyRecords(ctx, p, src, progress) })
 	if err != nil {
 		return err
 	}
@@ -118,7 +133,7 @@ func (x *Index) rebuild(ctx context.Context, st State, src Source, progress func
 }
 
 // copyRecords writes the records of the source.
-func (x *Index) copyRecords(ctx context.Context, w *tableWriter, src Source, progress func(rows int64)) error {
+func (x *Index) copyRecords(ctx context.Context, p *pager, src Source, progress func(rows int64)) error {
 	kv := rowdata.NewKeyValues(x.row, rebuildRows)
 	var key, last, val []byte
 	rows := int64(0)
@@ -128,7 +143,7 @@ func (x *Index) copyRecords(ctx context.Context, w *tableWriter, src Source, pro
 		}
 		n, err := src.Next(kv)
 		if errors.Is(err, io.EOF) {
-			return nil
+			return p.write(p.b.len(), lastFence)
 		}
 		if err != nil {
 			return &sourceError{err}
@@ -142,7 +157,11 @@ func (x *Index) copyRecords(ctx context.Context, w *tableWriter, src Source, pro
 			}
 			key, last = last, key
 			val = x.values.append(val[:0], kv, i)
-			if err := w.add(last, val, false); err != nil {
+			if len(last)+len(val) > changeBytesMax {
+				return &SizeError{len(last) + len(val)}
+			}
+			p.addValue(last, val)
+			if err := p.room(false); err != nil {
 				return err
 			}
 		}

@@ -8,7 +8,7 @@ import (
 // A run is changes in memory, ascending by key and with one change a key: what a
 // stage collected, or several of these merged.
 type run struct {
-	buf  []byte // keys and values, end to end
+	buf  []byte // keys and places of values in the log, end to end
 	refs []ref
 }
 
@@ -138,6 +138,15 @@ func compactRuns(runs []*run, smallBytes int64) []*run {
 		runs = append(slices.Clip(runs[:len(runs)-2]), mergeRuns(a, b))
 	}
 	return runs
+}
+
+// changesIn returns the number of changes.
+func changesIn(runs []*run) int64 {
+	n := int64(0)
+	for _, r := range runs {
+		n += int64(r.len())
+	}
+	return n
 }
 
 func runsSize(runs []*run) int64 {

@@ -1,7 +1,6 @@
 package lookup
 
 import (
-	"bytes"
 	"context"
 
 	"sluice/paimon/rowdata"
@@ -11,19 +10,22 @@ import (
 // snapshot is not committed. It serves one goroutine; several stages of an index
 // may be filled at a time.
 //
-// What is beyond Options.StageBytes is in tables beside the database, so that a
-// stage takes bounded memory whatever its size.
+// Values go to the log of the index at once. Keys, and where the values are, are
+// in memory up to Options.StageBytes and beyond that in tables beside the database,
+// so that a stage takes bounded memory whatever its size.
 type Stage struct {
-	x       *Index
-	epoch   uint64 // of the index
-	codec   *keyCodec
-	tables  []stageTable // older first, all older than the runs
-	runs    []*run       // older first; the last one is being filled
-	rows    int64
-	key     []byte
-	val     []byte
-	status  stageStatus
-	ordered bool // the tables follow one another in key order
+	x        *Index
+	epoch    uint64 // of the index
+	codec    *keyCodec
+	frame    frameWriter
+	tables   []stageTable // older first, all older than the changes in memory
+	changes  collector
+	finished *run // all changes in memory, once the stage is finished
+	settled  int  // changes of the last run whose places in the log are final
+	rows     int64
+	key      []byte
+	val      []byte
+	status   stageStatus
 }
 
 type stageStatus uint8
@@ -37,7 +39,11 @@ const (
 
 // NewStage returns an empty stage.
 func (x *Index) NewStage() *Stage {
-	return &Stage{x: x, epoch: x.epoch.Load(), codec: x.keys, ordered: true}
+	id := x.stageIDs.Add(1)
+	return &Stage{
+		x: x, epoch: x.epoch.Load(), codec: x.keys, frame: frameWriter{stage: id},
+		changes: collector{mergeBytes: x.cache.opts.StageBytes},
+	}
 }
 
 // Len returns the number of changes so far.
@@ -96,48 +102,85 @@ func (s *Stage) add(val []byte, flag uint32) error {
 	if len(s.key)+len(val) > changeBytesMax {
 		return &SizeError{len(s.key) + len(val)}
 	}
-	head := keyHead(s.key)
-	r := s.tail()
-	if n := r.len(); n > 0 {
-		last := &r.refs[n-1]
-		switch {
-		case last.head < head:
-		case last.head == head && bytes.Compare(r.key(n-1), s.key) < 0:
-		case last.head == head && bytes.Equal(r.key(n-1), s.key):
-			// A key may be put and deleted in a row; the last change counts.
-			r.buf, r.refs = r.buf[:last.off], r.refs[:n-1]
-			s.rows--
-		default:
-			r = s.newPass()
+	if s.changes.startsPass(s.key) {
+		if err := s.settle(); err != nil {
+			return err
+		}
+		s.settled = 0
+	}
+	l := s.frame.put(s.key, val, flag == deleted)
+	var place [locBytes]byte
+	where := place[:0]
+	if l.size > 0 {
+		where = l.append(where)
+	}
+	r, replaced := s.changes.add(s.key, where, flag)
+	if replaced {
+		s.rows--
+		s.settled = min(s.settled, r.len()-1)
+	}
+	s.rows++
+	if s.frame.full() {
+		if err := s.settle(); err != nil {
+			return err
 		}
 	}
-	r.append(head, s.key, val, uint32(len(s.key))|flag)
-	s.rows++
-	if s.bytes() > s.x.cache.opts.StageBytes {
+	if s.changes.bytes() > s.x.cache.opts.StageBytes {
 		return s.spillTurn()
 	}
 	return nil
 }
 
-func (s *Stage) tail() *run {
-	if len(s.runs) == 0 {
-		s.runs = append(s.runs, new(run))
+// settle writes the values so far to the log.
+func (s *Stage) settle() error {
+	if s.frame.isEmpty() {
+		return nil
 	}
-	return s.runs[len(s.runs)-1]
+	log, err := s.log()
+	if err != nil {
+		return err
+	}
+	s.frame.log = log
+	base, err := s.frame.flush()
+	if err != nil {
+		return s.logFailed(err)
+	}
+	r := s.changes.runs[len(s.changes.runs)-1]
+	for i := s.settled; i < r.len(); i++ {
+		if v := r.value(i); len(v) == locBytes {
+			addAddress(v, base)
+		}
+	}
+	s.settled = r.len()
+	return nil
 }
 
-func (s *Stage) newPass() *run {
-	s.runs = append(compactRuns(s.runs, s.x.cache.opts.StageBytes), new(run))
-	return s.tail()
+// log returns the log of the content that the stage was begun for. The stage may
+// be the first that needs it, and others may go on meanwhile.
+func (s *Stage) log() (*valueLog, error) {
+	if s.frame.log != nil {
+		return s.frame.log, nil
+	}
+	s.x.mu.Lock()
+	defer s.x.mu.Unlock()
+	return s.logInTurn()
 }
 
-// bytes returns how much is in memory.
-func (s *Stage) bytes() int64 {
-	n := int64(0)
-	for _, r := range s.runs {
-		n += int64(len(r.buf)) + refBytes*int64(len(r.refs))
+func (s *Stage) logInTurn() (*valueLog, error) {
+	if err := s.current(); err != nil {
+		return nil, err
 	}
-	return n
+	return s.x.log, nil
+}
+
+// logFailed says what a failed write to the log means.
+func (s *Stage) logFailed(err error) error {
+	s.x.mu.Lock()
+	defer s.x.mu.Unlock()
+	if err := s.current(); err != nil { // the content is gone, and its log with it
+		return err
+	}
+	return s.x.failed(closing(), err)
 }
 
 // Finish says that no more changes come. Lookups see them from now on, though
@@ -149,6 +192,9 @@ func (s *Stage) Finish() error {
 		return nil
 	}
 	if err := s.writable(); err != nil {
+		return err
+	}
+	if err := s.settle(); err != nil {
 		return err
 	}
 	s.x.mu.Lock()
@@ -169,37 +215,30 @@ func (s *Stage) current() error {
 	return nil
 }
 
-// finish is Finish in the turn of the caller.
+// finish is Finish in the turn of the caller. All values are in the log already.
 func (s *Stage) finish(ctx context.Context) error {
 	x := s.x
 	if err := s.current(); err != nil {
 		return err
 	}
-	if len(s.tables) > 0 && len(s.runs) > 0 {
+	if len(s.tables) > 0 && s.changes.bytes() > 0 {
 		if err := s.spill(ctx); err != nil {
 			return err
 		}
 	}
-	s.runs = mergeAll(s.runs)
 	s.status = stageFinished
+	s.finished = s.changes.merged()
+	s.changes.runs = nil
 	x.stages = append(x.stages, s)
 	return nil
 }
 
-// mergeAll merges runs into one.
-func mergeAll(runs []*run) []*run {
-	for len(runs) > 1 {
-		n := len(runs)
-		runs = append(runs[:n-2], mergeRuns(runs[n-2], runs[n-1]))
-	}
-	return runs
-}
-
 // Commit makes the changes and the state that they lead to the content of the
 // index, both or neither, after the snapshot of the changes has been committed.
-// They survive a crash with [Index.Flush] or when they have been written out for
-// want of room: there is no log, and an index that lost its last commits has the
-// state of an earlier one.
+// They survive the end of the process, and a crash of the machine after
+// [Index.Flush] or when they have been written out for want of room: nothing is
+// synced here, and an index that lost its last commits has the state of an earlier
+// one.
 func (s *Stage) Commit(ctx context.Context, st State) error {
 	if s.status == stageCommitted {
 		return ErrFinished
@@ -208,6 +247,11 @@ func (s *Stage) Commit(ctx context.Context, st State) error {
 		return ErrDiscarded
 	}
 	x := s.x
+	if s.status == stageOpen {
+		if err := s.settle(); err != nil {
+			return err
+		}
+	}
 	if err := x.begin(ctx); err != nil {
 		return err
 	}
@@ -237,21 +281,47 @@ func (x *Index) apply(ctx context.Context, s *Stage, st State) error {
 			return err
 		}
 	} else {
-		runs := x.runs
-		if len(s.runs) > 0 && s.runs[0].len() > 0 {
-			runs = compactRuns(append(runs, s.runs[0]), x.cache.opts.RecentBytes/8)
-		} else if len(runs) == 0 {
-			runs = append(runs, &run{}) // the state alone is to be written
+		c := commit{x.ordinal + 1, s.frame.count, st}
+		if err := x.logCommit(s.frame.stage, c); err != nil {
+			return x.failed(ctx, err)
 		}
-		x.state.Store(&st)
-		x.setRuns(runs)
+		x.log.forget(s.frame.stage)
+		x.ordinal++
+		x.addRun(s.finished, st)
 	}
-	s.runs = nil
+	s.removeTables()
+	s.finished = nil
 	s.status = stageCommitted
 	x.stages = x.stages[1:]
 	x.counts.commits.Add(1)
 	x.cache.counts.commits.Add(1)
+	if x.log.bytes()-x.pushed > x.cache.opts.log.tailMax {
+		if err := x.push(ctx); err != nil {
+			return err
+		}
+	}
 	return x.cache.shed(ctx, x)
+}
+
+// logCommit writes to the log that the records of a stage count.
+func (x *Index) logCommit(stage uint64, c commit) error {
+	frame := make([]byte, frameHeader, frameHeader+commitBytes)
+	header{frameCommit, commitBytes, stage}.put(frame, x.generation)
+	_, err := x.log.append(noStage, c.append(frame, x.generation))
+	return err
+}
+
+// addRun adds committed changes, newer than all others; nil if only the state
+// changes.
+func (x *Index) addRun(r *run, st State) {
+	runs := x.runs
+	if r != nil {
+		runs = compactRuns(append(runs, r), x.cache.opts.RecentBytes/8)
+	} else if len(runs) == 0 {
+		runs = append(runs, new(run)) // the state alone is to be written
+	}
+	x.state.Store(&st)
+	x.setRuns(runs)
 }
 
 // Discard drops the changes. Finished stages that came after this one were made
@@ -280,13 +350,18 @@ func (s *Stage) drop() {
 	for _, t := range s.tables {
 		t.remove(s.x.cache.opts.fs)
 	}
-	s.tables, s.runs, s.status = nil, nil, stageDiscarded
+	if s.frame.log != nil {
+		s.frame.log.forget(s.frame.stage)
+	}
+	s.tables, s.changes.runs, s.finished, s.status = nil, nil, nil, stageDiscarded
 }
 
 // search looks for keys in a finished stage.
 func (s *Stage) search(ctx context.Context, q *search) error {
-	for i := len(s.runs) - 1; i >= 0; i-- {
-		q.searchRun(s.runs[i])
+	if s.finished != nil {
+		if err := q.searchRun(s.finished); err != nil {
+			return err
+		}
 	}
 	for i := len(s.tables) - 1; i >= 0; i-- {
 		if err := s.tables[i].search(ctx, s.x.store, q); err != nil {

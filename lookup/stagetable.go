@@ -13,12 +13,14 @@ import (
 // the database.
 type stageTable struct {
 	path   string
-	last   []byte          // greatest key
 	reader *sstable.Reader // nil: not open
 }
 
 // spillTurn is spill in a turn of its own.
 func (s *Stage) spillTurn() error {
+	if err := s.settle(); err != nil {
+		return err
+	}
 	s.x.mu.Lock()
 	defer s.x.mu.Unlock()
 	if err := s.current(); err != nil {
@@ -40,17 +42,13 @@ func (s *Stage) spill(ctx context.Context) error {
 }
 
 func (s *Stage) writeRuns() error {
-	cursors := make([]*cursor, len(s.runs))
-	for i, r := range s.runs {
-		cursors[i] = &cursor{run: r}
-	}
-	m, err := newMerger(cursors)
+	m, err := newMerger(cursorsOf(s.changes.runs))
 	if err != nil {
 		return err
 	}
 	w := &tableWriter{s: s.x.store, name: s.x.tableName}
 	defer w.remove()
-	for first := true; ; first = false {
+	for {
 		c, err := m.next()
 		if err != nil {
 			return err
@@ -58,10 +56,6 @@ func (s *Stage) writeRuns() error {
 		if c == nil {
 			break
 		}
-		if n := len(s.tables); first && n > 0 && bytes.Compare(s.tables[n-1].last, c.key) >= 0 {
-			s.ordered = false
-		}
-		s.key = append(s.key[:0], c.key...)
 		if err := w.add(c.key, c.value, c.del); err != nil {
 			return err
 		}
@@ -70,10 +64,10 @@ func (s *Stage) writeRuns() error {
 		return err
 	}
 	for _, p := range w.paths {
-		s.tables = append(s.tables, stageTable{path: p, last: bytes.Clone(s.key)})
+		s.tables = append(s.tables, stageTable{path: p})
 	}
 	w.paths = nil
-	s.runs = s.runs[:0]
+	s.changes.runs, s.settled = nil, 0
 	return nil
 }
 
@@ -117,7 +111,9 @@ func (t *stageTable) search(ctx context.Context, s *store, q *search) error {
 		case c.del:
 			q.state[i] = gone
 		default:
-			q.keep(i, c.value)
+			if err = q.hit(i, c.value); err != nil {
+				return errors.Join(err, it.Close())
+			}
 		}
 	}
 	return errors.Join(err, it.Close())
@@ -137,51 +133,32 @@ func (t *stageTable) remove(disk vfs.FS) {
 	_ = disk.Remove(t.path)
 }
 
-// applyTables makes a stage that is on disk a part of the database.
-func (x *Index) applyTables(ctx context.Context, s *Stage, st State) error {
-	// What is older comes first.
-	if err := x.push(ctx); err != nil {
-		return err
-	}
-	var err error
-	if s.ordered {
-		err = x.ingestTables(ctx, s, st)
-	} else {
-		err = x.mergeTables(ctx, s, st)
-	}
-	if err != nil {
-		return x.failed(ctx, err)
-	}
-	for i := range s.tables {
-		s.tables[i].remove(x.cache.opts.fs)
-	}
-	s.tables = nil
-	x.state.Store(&st)
-	return nil
-}
-
-// ingestTables takes the tables as they are.
-func (x *Index) ingestTables(ctx context.Context, s *Stage, st State) error {
-	paths := make([]string, len(s.tables))
-	for i := range s.tables {
-		if err := s.tables[i].close(); err != nil {
-			return err
-		}
-		paths[i] = s.tables[i].path
-	}
-	return x.writeTables(ctx, st, paths, func(*tableWriter) error { return nil })
-}
-
-// mergeTables makes new tables of tables that overlap.
-func (x *Index) mergeTables(ctx context.Context, s *Stage, st State) (err error) {
-	cursors := make([]*cursor, len(s.tables))
+// applyTables makes a stage that is on disk a part of the database, and with it
+// what is older.
+func (x *Index) applyTables(ctx context.Context, s *Stage, st State) (err error) {
+	sources := cursorsOf(x.runs)
 	for i := range s.tables {
 		it, e := s.tables[i].iter(ctx, x.store)
 		if e != nil {
-			return e
+			return x.failed(ctx, e)
 		}
 		defer func() { err = errors.Join(err, it.Close()) }()
-		cursors[i] = &cursor{table: it}
+		sources = append(sources, &cursor{table: it})
 	}
-	return x.ingest(ctx, st, cursors)
+	x.log.forget(s.frame.stage)
+	if err := x.writePages(ctx, st, x.ordinal+1, sources, s.rows+changesIn(x.runs)); err != nil {
+		return x.failed(ctx, err)
+	}
+	x.ordinal++
+	x.state.Store(&st)
+	x.setRuns(nil)
+	return nil
+}
+
+// removeTables deletes the tables of a stage that is committed.
+func (s *Stage) removeTables() {
+	for i := range s.tables {
+		s.tables[i].remove(s.x.cache.opts.fs)
+	}
+	s.tables = nil
 }

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/sstable/block"
+	"github.com/cockroachdb/pebble/v2/sstable/colblk"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
@@ -20,7 +20,6 @@ const (
 	// Nothing is ever put into memtables; tables are ingested.
 	memtableBytes = 256 << 10
 	blockBytes    = 8 << 10
-	filterBits    = 10
 	// tableBytes is the size of tables on disk, as far as the writer can tell.
 	tableBytes = 16 << 20
 	// baseLevelBytes is how large the last level grows before there is a level
@@ -29,6 +28,8 @@ const (
 	baseLevelBytes = 96 << 20
 	compactTables  = 4 // tables on level 0 that begin a compaction
 	stallTables    = 12
+	// keyBundleRows is how many keys of a block share a prefix: the library's default.
+	keyBundleRows = 16
 )
 
 // store is an open database of one generation of an index.
@@ -42,15 +43,19 @@ type store struct {
 }
 
 // openStore opens the database in dir, which is made if it is missing.
-func (c *Cache) openStore(dir string, generation uint64, onError func(error)) (*store, error) {
-	s := &store{dir: dir, onError: onError, room: make(chan struct{}, 1)}
-	s.guard = &guardFS{FS: c.opts.fs, written: &c.written}
+func (c *Cache) openStore(dir string, guard *guardFS, generation uint64, onError func(error)) (*store, error) {
+	s := &store{dir: dir, onError: onError, room: make(chan struct{}, 1), guard: guard}
 	// Each table and manifest names its comparer. As the name has the generation
 	// in it, no file of another index is ever taken for one of this.
 	comparer := *pebble.DefaultComparer
 	comparer.Name = fmt.Sprintf("sluice.lookup.%d.%016x", formatVersion, generation)
+	// A table that names another way of encoding keys would make the database panic,
+	// where one that names another comparer is an error.
+	keys := colblk.DefaultKeySchema(pebble.DefaultComparer, keyBundleRows)
 	s.opts = &pebble.Options{
 		FS:                          s.guard,
+		KeySchema:                   keys.Name,
+		KeySchemas:                  sstable.MakeKeySchemas(&keys),
 		FormatMajorVersion:          databaseFormat,
 		Comparer:                    &comparer,
 		DisableWAL:                  true,
@@ -65,8 +70,8 @@ func (c *Cache) openStore(dir string, generation uint64, onError func(error)) (*
 	}
 	for i := range s.opts.Levels {
 		s.opts.Levels[i].BlockSize = blockBytes
-		s.opts.Levels[i].FilterPolicy = bloom.FilterPolicy(filterBits)
-		s.opts.Levels[i].Compression = func() *block.CompressionProfile { return block.SnappyCompression }
+		// What is in pages is without a pattern: there is nothing to compress.
+		s.opts.Levels[i].Compression = func() *block.CompressionProfile { return block.NoCompression }
 	}
 	for i := range s.opts.TargetFileSizes {
 		s.opts.TargetFileSizes[i] = tableBytes
@@ -109,23 +114,24 @@ func (l storeLogger) Fatalf(format string, args ...any) {
 
 func (s *store) close() error { return s.db.Close() }
 
-// state reads the state; ok is false if there is none.
-func (s *store) state(generation uint64) (st State, ok bool, err error) {
-	b, closer, err := s.db.Get(stateKey)
+// meta reads what the database says about itself; ok is false if it was never
+// written to.
+func (s *store) meta(generation uint64) (m meta, ok bool, err error) {
+	b, closer, err := s.db.Get(metaKey)
 	if errors.Is(err, pebble.ErrNotFound) {
-		return State{}, false, nil
+		return meta{}, false, nil
 	}
 	if err != nil {
-		return State{}, false, err
+		return meta{}, false, err
 	}
-	st, ok = decodeState(b, generation)
+	m, ok = decodeMeta(b, generation)
 	if err := closer.Close(); err != nil {
-		return State{}, false, err
+		return meta{}, false, err
 	}
 	if !ok {
-		return State{}, false, fmt.Errorf("%w: state of another generation", pebble.ErrCorruption)
+		return meta{}, false, fmt.Errorf("%w: not what this generation wrote", pebble.ErrCorruption)
 	}
-	return st, true, nil
+	return m, true, nil
 }
 
 // empty tells whether there is no key at all.
@@ -138,12 +144,19 @@ func (s *store) empty() (bool, error) {
 	return !found, it.Close()
 }
 
-// ingest adds tables, in which keys are ascending throughout, all or none.
-func (s *store) ingest(ctx context.Context, paths []string) error {
+// ingest adds tables, in which keys are ascending throughout, all or none; with
+// alone they are all that there is afterwards.
+func (s *store) ingest(ctx context.Context, paths []string, alone bool) error {
 	if err := s.wait(ctx); err != nil {
 		return err
 	}
-	if err := s.db.Ingest(ctx, paths); err != nil {
+	var err error
+	if alone {
+		_, err = s.db.IngestAndExcise(ctx, paths, nil, nil, pebble.KeyRange{Start: []byte{0}, End: []byte{metaPrefix + 1}})
+	} else {
+		err = s.db.Ingest(ctx, paths)
+	}
+	if err != nil {
 		return err
 	}
 	if s.guard.frozen.Load() {

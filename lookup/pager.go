@@ -1,0 +1,273 @@
+package lookup
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// pager brings changes into pages: a push, or a rebuild. It notes how that changes
+// what lives in the log, and copies values out of segments that are to go.
+type pager struct {
+	log     *valueLog
+	w       *tableWriter
+	victims map[uint32]bool
+
+	b       pageBuilder
+	frame   frameWriter // values that come with the pages
+	moved   []int       // entries of b whose places are relative to frame
+	change  map[uint32]int64
+	keys    int64 // more than before
+	pages   int64 // more than before
+	buf     []byte
+	fence   []byte // of the page that is being changed
+	key     []byte
+	val     []byte
+	scratch page
+}
+
+func newPager(log *valueLog, w *tableWriter, victims map[uint32]bool) *pager {
+	return &pager{log: log, w: w, victims: victims, frame: frameWriter{log: log, stage: noStage}, change: map[uint32]int64{}}
+}
+
+// lives notes that a record of the log is referred to from now on, or is not.
+func (p *pager) lives(keyBytes int, l loc, sign int64) {
+	p.keys += sign
+	if l.size > 0 {
+		p.change[l.segment()] += sign * recordBytes(keyBytes, int(l.size))
+	}
+}
+
+// add puts an entry behind the others.
+func (p *pager) add(key []byte, l loc) error {
+	if l.size > 0 && p.victims[l.segment()] {
+		if err := p.move(key, l); err != nil {
+			return err
+		}
+	} else {
+		p.b.add(key, l)
+		p.lives(len(key), l, 1)
+	}
+	return nil
+}
+
+// move copies a value to the end of the log.
+func (p *pager) move(key []byte, l loc) error {
+	r, err := p.log.reader(l.segment())
+	if err != nil {
+		return err
+	}
+	if p.val, err = readValue(r, key, l, p.val); err != nil {
+		return err
+	}
+	p.addValue(key, p.val)
+	return nil
+}
+
+// addValue puts an entry behind the others whose value is not in the log yet.
+func (p *pager) addValue(key, value []byte) {
+	l := p.frame.put(key, value, false)
+	if l.size > 0 {
+		p.moved = append(p.moved, p.b.len())
+	} else {
+		p.lives(len(key), l, 1)
+	}
+	p.b.add(key, l)
+}
+
+// settle gives all entries their places in the log.
+func (p *pager) settle() error {
+	if len(p.moved) == 0 {
+		p.frame.buf = p.frame.buf[:0]
+		return nil
+	}
+	base, err := p.frame.flush()
+	if err != nil {
+		return err
+	}
+	for _, i := range p.moved {
+		l := &p.b.locs[i]
+		l.addr += base
+		p.lives(int(p.b.ends[i]-p.b.begin(i)), *l, 1)
+	}
+	p.moved = p.moved[:0]
+	return nil
+}
+
+// write writes the first n entries as a page that ends at fence, or at the last of
+// them if fence is nil.
+func (p *pager) write(n int, fence []byte) error {
+	if err := p.settle(); err != nil {
+		return err
+	}
+	if fence == nil {
+		fence = p.b.key(n - 1)
+	}
+	p.buf = p.b.encode(p.buf[:0], n)
+	p.pages++
+	if err := p.w.add(fence, p.buf, false); err != nil {
+		return err
+	}
+	p.b.cut(n)
+	return nil
+}
+
+// room writes pages as long as there are more entries than fit one. With even,
+// pages of about the same size are made of what is in one place.
+func (p *pager) room(even bool) error {
+	n, large := p.b.len(), len(p.b.keys) >= pageBytesMax
+	switch {
+	case even && (n >= pageKeysMax || large && n > 1):
+		return p.write(n/2, nil) // never all: the last is at the fence, maybe
+	case !even && (n >= pageKeys || large):
+		return p.write(n, nil)
+	}
+	return nil
+}
+
+// all writes all pages anew: those of the database with the changes in them.
+func (p *pager) all(ctx context.Context, it *pebble.Iterator, m *merger) error {
+	c, err := m.next()
+	if err != nil {
+		return err
+	}
+	n := 0
+	for ok := it.SeekGE([]byte{dataPrefix}); ok && it.Key()[0] <= lastFence[0]; ok = it.Next() {
+		if n++; n%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p.pages--
+		if c, err = p.merge(it, m, c, false); err != nil {
+			return err
+		}
+	}
+	if err := it.Error(); err != nil {
+		return err
+	}
+	if c, err = p.rest(m, c, nil, false); err != nil {
+		return err
+	}
+	if c != nil {
+		return fmt.Errorf("%w: a change behind the last page", pebble.ErrCorruption)
+	}
+	return p.write(p.b.len(), lastFence)
+}
+
+// some writes the pages anew in which there are changes.
+func (p *pager) some(ctx context.Context, it *pebble.Iterator, m *merger) error {
+	c, err := m.next()
+	for n := 1; c != nil && err == nil; n++ {
+		if n%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if !it.SeekGE(c.key) {
+			if err := it.Error(); err != nil {
+				return err
+			}
+			return fmt.Errorf("%w: no last page", pebble.ErrCorruption)
+		}
+		p.fence = append(p.fence[:0], it.Key()...)
+		p.pages--
+		if c, err = p.merge(it, m, c, true); err != nil {
+			return err
+		}
+		if c, err = p.rest(m, c, p.fence, true); err != nil {
+			return err
+		}
+		if p.b.len() == 0 && !bytes.Equal(p.fence, lastFence) {
+			if err := p.w.add(p.fence, nil, true); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := p.write(p.b.len(), p.fence); err != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// merge adds the entries of the present page with the changes up to the last of
+// them. It returns the first change that is left.
+func (p *pager) merge(it *pebble.Iterator, m *merger, c *cursor, even bool) (*cursor, error) {
+	b, err := it.ValueAndErr()
+	if err != nil {
+		return nil, err
+	}
+	g := &p.scratch
+	if !decodePage(b, g) {
+		return nil, fmt.Errorf("%w: page", pebble.ErrCorruption)
+	}
+	for i := 0; i < g.n; {
+		to, found := g.n, false
+		if c != nil {
+			to, found = g.seek(i, c.key)
+		}
+		for ; i < to; i++ {
+			p.key = g.appendKey(p.key[:0], i)
+			if err := p.keep(p.key, g.loc(i), even); err != nil {
+				return nil, err
+			}
+		}
+		if c == nil {
+			continue
+		}
+		if found {
+			p.lives(len(c.key), g.loc(i), -1)
+			i++
+		} else if i == g.n {
+			break
+		}
+		if err := p.put(c, even); err != nil {
+			return nil, err
+		}
+		if c, err = m.next(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// keep adds an entry of a page as it is.
+func (p *pager) keep(key []byte, l loc, even bool) error {
+	p.lives(len(key), l, -1)
+	if err := p.add(key, l); err != nil {
+		return err
+	}
+	return p.room(even)
+}
+
+// put adds a change, unless it is a deletion.
+func (p *pager) put(c *cursor, even bool) error {
+	if c.del {
+		return nil
+	}
+	l, ok := loc{}, len(c.value) == 0
+	if !ok {
+		l, ok = decodeLoc(c.value)
+	}
+	if !ok {
+		return errValue
+	}
+	if err := p.add(c.key, l); err != nil {
+		return err
+	}
+	return p.room(even)
+}
+
+// rest adds the changes up to fence, or all if it is nil, behind the entries of
+// the last page.
+func (p *pager) rest(m *merger, c *cursor, fence []byte, even bool) (*cursor, error) {
+	for c != nil && (fence == nil || bytes.Compare(c.key, fence) <= 0) {
+		if err := p.put(c, even); err != nil {
+			return nil, err
+		}
+		var err error
+		if c, err = m.next(); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}

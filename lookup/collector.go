@@ -8,6 +8,7 @@ import "bytes"
 type collector struct {
 	runs       []*run // older first; the last one is being filled
 	mergeBytes int64  // runs up to this size are merged with others
+	sizeHint   sizes  // of the first run, which saves growing it step by step
 }
 
 // add puts a change behind the others. It returns the run that it is in, and
@@ -15,7 +16,7 @@ type collector struct {
 func (c *collector) add(key, value []byte, flag uint32) (r *run, replaced bool) {
 	head := keyHead(key)
 	if len(c.runs) == 0 {
-		c.runs = append(c.runs, new(run))
+		c.runs = append(c.runs, newRun(c.sizeHint))
 	}
 	r = c.runs[len(c.runs)-1]
 	if n := r.len(); n > 0 {

@@ -34,8 +34,8 @@ func readAt(r vfs.File, buf []byte, at int64) error {
 
 // Values that lie near to one another in the log are read together.
 const (
-	fetchGapMax   = 2 << 10
-	fetchBytesMax = 32 << 10
+	fetchGapMax   = 8 << 10
+	fetchBytesMax = 64 << 10
 )
 
 // fetch is a value to be read: of key i.

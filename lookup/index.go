@@ -32,16 +32,17 @@ type Index struct {
 	values *valueCodec
 	row    *rowdata.RowType
 
-	used      atomic.Int64 // when, in nanoseconds
-	loaded    atomic.Bool  // store is not nil
-	recent    atomic.Int64 // bytes of runs
-	diskBytes atomic.Int64
-	liveKeys  atomic.Int64 // in pages
-	stageIDs  atomic.Uint64
-	counts    counters
-	broken    atomic.Pointer[error] // why the index is of no use until it is rebuilt
-	state     atomic.Pointer[State] // what Lookup sees without stages; nil: none
-	epoch     atomic.Uint64         // grows when the content is dropped, which ends all stages
+	used                  atomic.Int64 // when, in nanoseconds
+	loaded                atomic.Bool  // store is not nil
+	recent                atomic.Int64 // bytes of runs
+	diskBytes             atomic.Int64
+	liveKeys              atomic.Int64 // in pages
+	stageIDs              atomic.Uint64
+	stageBytes, stageRows atomic.Int64 // of the last stage
+	counts                counters
+	broken                atomic.Pointer[error] // why the index is of no use until it is rebuilt
+	state                 atomic.Pointer[State] // what Lookup sees without stages; nil: none
+	epoch                 atomic.Uint64         // grows when the content is dropped, which ends all stages
 
 	mu         sync.Mutex // held throughout an operation; what follows is guarded by it
 	closed     bool

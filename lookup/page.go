@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // A page holds the keys of a range, ascending, and where their values are:
@@ -16,8 +17,8 @@ import (
 //	rests        of the keys, end to end
 //	base         uvarint: the smallest address
 //	widths       2 bytes: of an address less the base, and of a size
-//	addresses    less the base, big-endian
-//	sizes        big-endian
+//	addresses    less the base, little-endian
+//	sizes        little-endian
 //
 // In the database a page stands at the upper bound of its range, which is a key;
 // the last one stands at lastFence.
@@ -123,17 +124,22 @@ func (p *page) appendKey(dst []byte, i int) []byte {
 func (p *page) keyBytes(i int) int { return len(p.prefix) + len(p.rest(i)) }
 
 func (p *page) loc(i int) loc {
-	l := loc{size: uint32(bigEndian(p.sizes[i*p.sw : (i+1)*p.sw]))}
+	l := loc{size: uint32(narrow(p.sizes, i, p.sw))}
 	if l.size > 0 {
-		l.addr = p.base + bigEndian(p.addrs[i*p.aw:(i+1)*p.aw])
+		l.addr = p.base + narrow(p.addrs, i, p.aw)
 	}
 	return l
 }
 
-func bigEndian(b []byte) uint64 {
+// narrow returns number i of those that take width bytes each.
+func narrow(b []byte, i, width int) uint64 {
+	at := i * width
+	if at+8 <= len(b) {
+		return binary.LittleEndian.Uint64(b[at:]) & (1<<(8*width) - 1)
+	}
 	x := uint64(0)
-	for _, c := range b {
-		x = x<<8 | uint64(c)
+	for k := range width {
+		x |= uint64(b[at+k]) << (8 * k)
 	}
 	return x
 }
@@ -167,18 +173,56 @@ func (p *page) seek(from int, key []byte) (i int, found bool) {
 
 // pageBuilder collects the entries of a page, ascending.
 type pageBuilder struct {
-	keys []byte // end to end
-	ends []uint32
-	locs []loc
+	keys  []byte // end to end
+	ends  []uint32
+	locs  []loc
+	width int // of all keys, or mixedWidth if they differ
 }
+
+const mixedWidth = -1
 
 func (b *pageBuilder) len() int { return len(b.ends) }
 
-func (b *pageBuilder) reset() { b.keys, b.ends, b.locs = b.keys[:0], b.ends[:0], b.locs[:0] }
-
 func (b *pageBuilder) add(key []byte, l loc) {
+	if b.len() == 0 {
+		b.width = len(key)
+	} else if b.width != len(key) {
+		b.width = mixedWidth
+	}
 	b.keys = append(b.keys, key...)
 	b.ends, b.locs = append(b.ends, uint32(len(b.keys))), append(b.locs, l)
+}
+
+// addRange adds entries from..to (exclusive) of a page.
+func (b *pageBuilder) addRange(p *page, from, to int) {
+	if p.width < 0 {
+		for i := from; i < to; i++ {
+			at := len(b.keys)
+			b.keys = p.appendKey(b.keys, i)
+			if n := len(b.keys) - at; b.len() == 0 {
+				b.width = n
+			} else if b.width != n {
+				b.width = mixedWidth
+			}
+			b.ends = append(b.ends, uint32(len(b.keys)))
+		}
+	} else {
+		n := len(p.prefix) + p.width
+		if b.len() == 0 {
+			b.width = n
+		} else if b.width != n {
+			b.width = mixedWidth
+		}
+		end := uint32(len(b.keys))
+		for i := from; i < to; i++ {
+			b.keys = append(append(b.keys, p.prefix...), p.rests[i*p.width:(i+1)*p.width]...)
+			end += uint32(n)
+			b.ends = append(b.ends, end)
+		}
+	}
+	for i := from; i < to; i++ {
+		b.locs = append(b.locs, p.loc(i))
+	}
 }
 
 func (b *pageBuilder) begin(i int) uint32 {
@@ -193,30 +237,24 @@ func (b *pageBuilder) key(i int) []byte { return b.keys[b.begin(i):b.ends[i]] }
 // encode appends a page of the first n entries.
 func (b *pageBuilder) encode(dst []byte, n int) []byte {
 	dst = binary.AppendUvarint(dst, uint64(n))
-	prefix, width := 0, 0
-	if n > 0 {
-		prefix = commonPrefix(b.key(0), b.key(n-1))
-		width = len(b.key(0))
-		for i := range n {
-			if len(b.key(i)) != width {
-				width = -1
-				break
-			}
-		}
-		dst = binary.AppendUvarint(dst, uint64(prefix))
-		dst = append(dst, b.key(0)[:prefix]...)
-	} else {
-		dst = append(dst, 0)
+	if n == 0 {
+		return b.encodeLocs(append(dst, 0, 1), 0) // no prefix, keys of no width
 	}
-	if width >= 0 {
-		dst = binary.AppendUvarint(dst, uint64(1+width-prefix))
-	} else {
-		dst = append(dst, 0)
-		end := uint32(0)
-		for i := range n {
-			end += uint32(len(b.key(i)) - prefix)
-			dst = binary.LittleEndian.AppendUint32(dst, end)
+	prefix := commonPrefix(b.key(0), b.key(n-1))
+	dst = binary.AppendUvarint(dst, uint64(prefix))
+	dst = append(dst, b.keys[:prefix]...)
+	if w := b.width; w >= 0 {
+		dst = binary.AppendUvarint(dst, uint64(1+w-prefix))
+		for at := 0; at < n*w; at += w {
+			dst = append(dst, b.keys[at+prefix:at+w]...)
 		}
+		return b.encodeLocs(dst, n)
+	}
+	dst = append(dst, 0)
+	end := uint32(0)
+	for i := range n {
+		end += uint32(len(b.key(i)) - prefix)
+		dst = binary.LittleEndian.AppendUint32(dst, end)
 	}
 	for i := range n {
 		dst = append(dst, b.key(i)[prefix:]...)
@@ -231,33 +269,32 @@ func (b *pageBuilder) encodeLocs(dst []byte, n int) []byte {
 			base, top, size = min(base, l.addr), max(top, l.addr), max(size, l.size)
 		}
 	}
-	if top == 0 {
-		base = 0
+	if size == 0 {
+		base, top = 0, 0
 	}
 	aw, sw := bytesOf(top-base), bytesOf(uint64(size))
 	dst = binary.AppendUvarint(dst, base)
 	dst = append(dst, byte(aw), byte(sw))
+	at := len(dst)
+	// Each number is written with eight bytes, of which the next one takes back
+	// what it does not need.
+	dst = slices.Grow(dst, n*(aw+sw)+8)[:at+n*(aw+sw)+8]
 	for _, l := range b.locs[:n] {
-		x := uint64(0)
 		if l.size > 0 {
-			x = l.addr - base
+			binary.LittleEndian.PutUint64(dst[at:], l.addr-base)
+		} else {
+			binary.LittleEndian.PutUint64(dst[at:], 0)
 		}
-		dst = appendBig(dst, x, aw)
+		at += aw
 	}
 	for _, l := range b.locs[:n] {
-		dst = appendBig(dst, uint64(l.size), sw)
+		binary.LittleEndian.PutUint64(dst[at:], uint64(l.size))
+		at += sw
 	}
-	return dst
+	return dst[:at]
 }
 
 func bytesOf(x uint64) int { return (bits.Len64(x) + 7) / 8 }
-
-func appendBig(dst []byte, x uint64, width int) []byte {
-	for i := width - 1; i >= 0; i-- {
-		dst = append(dst, byte(x>>(8*i)))
-	}
-	return dst
-}
 
 func commonPrefix(a, b []byte) int {
 	n := min(len(a), len(b))

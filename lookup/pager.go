@@ -19,6 +19,8 @@ type pager struct {
 	frame   frameWriter // values that come with the pages
 	moved   []int       // entries of b whose places are relative to frame
 	change  map[uint32]int64
+	near    uint32 // a segment, and what has changed in it: most changes are in few
+	nearBy  int64
 	keys    int64 // more than before
 	pages   int64 // more than before
 	buf     []byte
@@ -35,23 +37,36 @@ func newPager(log *valueLog, w *tableWriter, victims map[uint32]bool) *pager {
 // lives notes that a record of the log is referred to from now on, or is not.
 func (p *pager) lives(keyBytes int, l loc, sign int64) {
 	p.keys += sign
-	if l.size > 0 {
-		p.change[l.segment()] += sign * recordBytes(keyBytes, int(l.size))
+	if l.size == 0 {
+		return
 	}
+	if l.segment() != p.near {
+		p.account()
+		p.near = l.segment()
+	}
+	p.nearBy += sign * recordBytes(keyBytes, int(l.size))
+}
+
+// account moves what was noted last to where the rest is.
+func (p *pager) account() {
+	if p.nearBy != 0 {
+		p.change[p.near] += p.nearBy
+	}
+	p.nearBy = 0
 }
 
 // add puts an entry behind the others.
 func (p *pager) add(key []byte, l loc) error {
-	if l.size > 0 && p.victims[l.segment()] {
-		if err := p.move(key, l); err != nil {
-			return err
-		}
-	} else {
-		p.b.add(key, l)
-		p.lives(len(key), l, 1)
+	if p.moves(l) {
+		return p.move(key, l)
 	}
+	p.b.add(key, l)
+	p.lives(len(key), l, 1)
 	return nil
 }
+
+// moves tells whether a value is to be copied.
+func (p *pager) moves(l loc) bool { return len(p.victims) > 0 && l.size > 0 && p.victims[l.segment()] }
 
 // move copies a value to the end of the log.
 func (p *pager) move(key []byte, l loc) error {
@@ -205,12 +220,10 @@ func (p *pager) merge(it *pebble.Iterator, m *merger, c *cursor, even bool) (*cu
 		if c != nil {
 			to, found = g.seek(i, c.key)
 		}
-		for ; i < to; i++ {
-			p.key = g.appendKey(p.key[:0], i)
-			if err := p.keep(p.key, g.loc(i), even); err != nil {
-				return nil, err
-			}
+		if err := p.keep(g, i, to, even); err != nil {
+			return nil, err
 		}
+		i = to
 		if c == nil {
 			continue
 		}
@@ -230,13 +243,31 @@ func (p *pager) merge(it *pebble.Iterator, m *merger, c *cursor, even bool) (*cu
 	return c, nil
 }
 
-// keep adds an entry of a page as it is.
-func (p *pager) keep(key []byte, l loc, even bool) error {
-	p.lives(len(key), l, -1)
-	if err := p.add(key, l); err != nil {
-		return err
+// keep adds entries of a page as they are.
+func (p *pager) keep(g *page, from, to int, even bool) error {
+	if len(p.victims) == 0 {
+		for from < to {
+			n := min(to-from, pageKeys-p.b.len()%pageKeys, 1+pageBytesMax/g.keyBytes(from))
+			p.b.addRange(g, from, from+n)
+			from += n
+			if err := p.room(even); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return p.room(even)
+	for ; from < to; from++ {
+		l := g.loc(from)
+		p.key = g.appendKey(p.key[:0], from)
+		p.lives(len(p.key), l, -1)
+		if err := p.add(p.key, l); err != nil {
+			return err
+		}
+		if err := p.room(even); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // put adds a change, unless it is a deletion.

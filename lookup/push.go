@@ -94,6 +94,7 @@ func (x *Index) replacePages(ctx context.Context, st State, ordinal uint64, vict
 	if err := fill(p); err != nil {
 		return err
 	}
+	p.account()
 	// No page may refer to what the log could lose.
 	if err := x.log.sync(); err != nil {
 		return err

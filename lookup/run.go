@@ -26,6 +26,23 @@ const (
 	runRefsMin = 1024
 )
 
+// sizes is about how large a run becomes.
+type sizes struct{ bytes, changes int }
+
+// runHintMax bounds the room that is made for a run beforehand.
+const runHintMax = 2 << 20
+
+func newRun(s sizes) *run {
+	if s.changes == 0 {
+		return new(run)
+	}
+	r := &run{
+		buf:  make([]byte, 0, min(s.bytes+s.bytes/16, runHintMax)),
+		refs: make([]ref, 0, min(s.changes+s.changes/16, runHintMax/refBytes)),
+	}
+	return r
+}
+
 func (r *run) len() int { return len(r.refs) }
 
 // size returns the bytes that the run holds on to.

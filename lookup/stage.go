@@ -42,7 +42,7 @@ func (x *Index) NewStage() *Stage {
 	id := x.stageIDs.Add(1)
 	return &Stage{
 		x: x, epoch: x.epoch.Load(), codec: x.keys, frame: frameWriter{stage: id},
-		changes: collector{mergeBytes: x.cache.opts.StageBytes},
+		changes: collector{mergeBytes: x.cache.opts.StageBytes, sizeHint: sizes{int(x.stageBytes.Load()), int(x.stageRows.Load())}},
 	}
 }
 
@@ -227,7 +227,10 @@ func (s *Stage) finish(ctx context.Context) error {
 		}
 	}
 	s.status = stageFinished
-	s.finished = s.changes.merged()
+	if s.finished = s.changes.merged(); s.finished != nil {
+		x.stageBytes.Store(int64(len(s.finished.buf)))
+		x.stageRows.Store(int64(s.finished.len()))
+	}
 	s.changes.runs = nil
 	x.stages = append(x.stages, s)
 	return nil

@@ -19,7 +19,8 @@ import (
 // and the key; 0 for a deletion, or the length of the value plus one and the
 // value; and the CRC-32C of key and value. Lengths are uvarints, all else is
 // little-endian. A frame of a commit says that the records of a stage count:
-// its ordinal, the number of frames of records that the stage has, and the state.
+// its ordinal, the number of frames of records that the stage has, the state, and a
+// CRC-32C of these.
 const (
 	frameRecords = 1
 	frameCommit  = 2
@@ -30,8 +31,8 @@ const (
 	// framePayloadMax bounds a payload: one record goes beyond frameBytes.
 	framePayloadMax = frameBytes + changeBytesMax + 64
 
-	commitBytes = 8 + 8 + stateSize
 	sumBytes    = 4
+	commitBytes = 8 + 8 + stateSize + sumBytes
 )
 
 // noStage marks records that are not part of a stage: those of a rebuild, and
@@ -149,15 +150,18 @@ type commit struct {
 }
 
 func (c commit) append(dst []byte, generation uint64) []byte {
+	at := len(dst)
 	dst = binary.LittleEndian.AppendUint64(dst, c.ordinal)
 	dst = binary.LittleEndian.AppendUint64(dst, c.frames)
-	return c.state.append(dst, generation)
+	dst = c.state.append(dst, generation)
+	return binary.LittleEndian.AppendUint32(dst, crcOf(dst[at:]))
 }
 
 func decodeCommit(b []byte, generation uint64) (c commit, ok bool) {
-	if len(b) != commitBytes {
+	if len(b) != commitBytes || binary.LittleEndian.Uint32(b[commitBytes-sumBytes:]) != crcOf(b[:commitBytes-sumBytes]) {
 		return c, false
 	}
+	b = b[:commitBytes-sumBytes]
 	c.ordinal, c.frames = binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 	c.state, ok = decodeState(b[16:], generation)
 	return c, ok

@@ -133,8 +133,10 @@ func (x *Index) written(m meta) {
 
 // victims returns the segments that a push is to copy the values out of.
 func (x *Index) victims() map[uint32]bool {
-	size, live := x.log.sizes()
-	if size-live < x.cache.opts.log.garbageMin || (size-live)*2 < live {
+	_, live := x.log.sizes()
+	// What came since the last push lives, but is in no page yet.
+	garbage := x.pushed - live
+	if garbage < x.cache.opts.log.garbageMin || garbage*2 < live {
 		return nil
 	}
 	end := uint32(x.log.oldest() >> 32)

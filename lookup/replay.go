@@ -18,7 +18,7 @@ const replayBytesMax = 128 << 20
 // it, and restores the commits that are behind that.
 func (x *Index) openLog(ctx context.Context, m meta) error {
 	x.log = x.newLog()
-	x.ordinal = m.ordinal
+	x.ordinal, x.pushed = m.ordinal, 0
 	disk := x.cache.opts.fs
 	names, err := disk.List(x.logDir())
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -42,6 +42,7 @@ func (x *Index) openLog(ctx context.Context, m meta) error {
 			return fmt.Errorf("%w: segment %d is shorter than it was", errRecord, e.id)
 		}
 		known[e.id] = true
+		x.pushed += e.size
 		x.log.segments = append(x.log.segments, &segment{id: e.id, size: found[e.id], live: e.live, synced: true})
 	}
 	for id, size := range found {

@@ -21,9 +21,10 @@ type Cache struct {
 	blocks *pebble.Cache
 	files  *pebble.FileCache
 
-	written atomic.Int64 // bytes, since OpenCache
-	recent  atomic.Int64 // bytes of all indexes' runs
-	counts  counters
+	written  atomic.Int64 // bytes, since OpenCache
+	recent   atomic.Int64 // bytes of all indexes' runs
+	resident atomic.Int64 // bytes of all indexes' pages in memory
+	counts   counters
 
 	background sync.WaitGroup // databases of failed indexes being closed
 

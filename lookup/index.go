@@ -35,6 +35,7 @@ type Index struct {
 	used                  atomic.Int64 // when, in nanoseconds
 	loaded                atomic.Bool  // store is not nil
 	recent                atomic.Int64 // bytes of runs
+	residentBytes         atomic.Int64 // of pages in memory
 	diskBytes             atomic.Int64
 	liveKeys              atomic.Int64 // in pages
 	stageIDs              atomic.Uint64
@@ -50,6 +51,8 @@ type Index struct {
 	guard      *guardFS         // through which the present generation is written
 	store      *store           // nil: not open
 	pages      *pebble.Iterator // over the database; nil: not in use
+	inMemory   *resident        // all pages; nil: not held
+	tooLarge   bool             // pages are not to be held until the next push
 	log        *valueLog        // nil until the generation is opened
 	meta       meta             // of the database
 	ordinal    uint64           // of the last commit
@@ -280,6 +283,7 @@ func (x *Index) closeStore() {
 		return
 	}
 	x.closeIterator()
+	x.setResident(nil)
 	_ = x.store.close()
 	x.store = nil
 	x.loaded.Store(false)

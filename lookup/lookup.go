@@ -59,7 +59,11 @@ func (x *Index) Lookup(ctx context.Context, b *rowdata.Batch, rows []int32, dst 
 		return err
 	}
 	defer x.mu.Unlock()
-	it, err := x.iterator()
+	err := x.hold(ctx)
+	var it *pebble.Iterator
+	if err == nil && x.inMemory == nil {
+		it, err = x.iterator()
+	}
 	if err == nil {
 		err = x.lookup(ctx, it, b, rows, dst, found)
 	} else {
@@ -90,8 +94,8 @@ func (x *Index) lookup(ctx context.Context, it *pebble.Iterator, b *rowdata.Batc
 				return x.failed(ctx, err)
 			}
 		}
-		if it != nil {
-			if err := s.searchPages(it); err != nil {
+		if it != nil || x.inMemory != nil {
+			if err := s.searchPages(it, x.inMemory); err != nil {
 				return x.failed(ctx, err)
 			}
 		}
@@ -178,25 +182,34 @@ func (s *search) searchRun(r *run) error {
 	return nil
 }
 
-// searchPages looks for the keys that are still open in the pages.
-func (s *search) searchPages(it *pebble.Iterator) error {
-	s.fence = s.fence[:0]
-	at := 0
+// searchPages looks for the keys that are still open in the pages, which are in
+// memory or in the database.
+func (s *search) searchPages(it *pebble.Iterator, r *resident) error {
+	at, no, begun := 0, 0, false
 	for i, state := range s.state {
 		if state != open {
 			continue
 		}
 		key := s.key(i)
-		if len(s.fence) == 0 || bytes.Compare(key, s.fence) > 0 {
-			if err := s.turn(it, key); err != nil {
+		if !begun || bytes.Compare(key, s.fence) > 0 && !bytes.Equal(s.fence, lastFence) {
+			if r != nil {
+				no = r.seek(no, s.heads[i], key)
+				s.fence = r.fence(no)
+				if !decodePage(r.page(no), &s.page) {
+					return fmt.Errorf("%w: page", pebble.ErrCorruption)
+				}
+			} else if err := s.turn(it, key); err != nil {
 				return err
 			}
-			at = 0
+			at, begun = 0, true
 		}
 		var found bool
 		if at, found = s.page.seek(at, key); found {
 			s.state[i], s.locs[i] = hit, s.page.loc(at)
 		}
+	}
+	if r != nil {
+		s.fence = nil // it is a part of the pages
 	}
 	return nil
 }

@@ -14,8 +14,11 @@ type Options struct {
 	// numbered folder that it locks), so that a writer and a compactor beside it
 	// never share an index, and finds that slot again after a restart.
 	Dir string
-	// BlockCacheBytes bounds the blocks of all indexes that are held in memory;
-	// 32 MiB if 0.
+	// PageBytes bounds the pages that are held in memory, of indexes all of whose
+	// pages fit: about 15 bytes a key; 32 MiB if 0.
+	PageBytes int64
+	// BlockCacheBytes bounds the blocks of the databases that are held in memory,
+	// which serve the other indexes; 8 MiB if 0.
 	BlockCacheBytes int64
 	// RecentBytes bounds the committed changes of all indexes that are not in
 	// their databases yet; 16 MiB if 0. What is beyond is written at the next
@@ -56,7 +59,8 @@ type logLimits struct {
 var defaultLogLimits = logLimits{segmentMin: 32 << 20, garbageMin: 64 << 20, tailMax: 64 << 20}
 
 const (
-	defaultBlockCacheBytes = 32 << 20
+	defaultPageBytes       = 32 << 20
+	defaultBlockCacheBytes = 8 << 20
 	defaultRecentBytes     = 16 << 20
 	defaultStageBytes      = 8 << 20
 	defaultOpenIndexes     = 16
@@ -66,6 +70,9 @@ const (
 )
 
 func (o Options) withDefaults() Options {
+	if o.PageBytes == 0 {
+		o.PageBytes = defaultPageBytes
+	}
 	if o.BlockCacheBytes == 0 {
 		o.BlockCacheBytes = defaultBlockCacheBytes
 	}
@@ -108,6 +115,7 @@ func (o Options) Validate() error {
 		name string
 		v    int64
 	}{
+		{"PageBytes", o.PageBytes},
 		{"BlockCacheBytes", o.BlockCacheBytes},
 		{"RecentBytes", o.RecentBytes},
 		{"StageBytes", o.StageBytes},

@@ -14,6 +14,8 @@ type pager struct {
 	log     *valueLog
 	w       *tableWriter
 	victims map[uint32]bool
+	copy    *resident // of all that is written; nil: not wanted, or more than copyMax
+	copyMax int64
 
 	b       pageBuilder
 	frame   frameWriter // values that come with the pages
@@ -124,6 +126,11 @@ func (p *pager) write(n int, fence []byte) error {
 	p.pages++
 	if err := p.w.add(fence, p.buf, false); err != nil {
 		return err
+	}
+	if p.copy != nil {
+		if p.copy.add(fence, p.buf); p.copy.bytes() > p.copyMax {
+			p.copy = nil
+		}
 	}
 	p.b.cut(n)
 	return nil

@@ -91,6 +91,11 @@ func (x *Index) replacePages(ctx context.Context, st State, ordinal uint64, vict
 	w := &tableWriter{s: x.store, name: x.tableName}
 	defer w.remove()
 	p := newPager(x.log, w, victims)
+	x.setResident(nil) // what is held is held once
+	x.tooLarge = false
+	if all {
+		p.copy, p.copyMax = new(resident), x.residentRoom()
+	}
 	if err := fill(p); err != nil {
 		return err
 	}
@@ -119,6 +124,9 @@ func (x *Index) replacePages(ctx context.Context, st State, ordinal uint64, vict
 	x.log.account(p.change)
 	x.log.drop(gone)
 	x.written(m)
+	if x.tooLarge = all && p.copy == nil; p.copy != nil {
+		x.setResident(p.copy)
+	}
 	return nil
 }
 

@@ -53,6 +53,7 @@ type Stats struct {
 	Rebuilds     int64
 	RebuiltRows  int64
 	BytesWritten int64 // to disk, compactions included
+	PageBytes    int64 // pages in memory
 	CacheBytes   int64 // blocks in memory
 	CacheHits    int64 // of blocks
 	CacheMisses  int64
@@ -71,6 +72,7 @@ func (c *Cache) Stats() Stats {
 		RebuiltRows:  c.counts.rebuiltRows.Load(),
 		BytesWritten: c.written.Load(),
 		RecentBytes:  c.recent.Load(),
+		PageBytes:    c.resident.Load(),
 		Outcomes:     c.counts.byOutcome(),
 	}
 	m := c.blocks.Metrics()
@@ -101,7 +103,8 @@ type IndexStats struct {
 	Commits      int64
 	Rebuilds     int64
 	RecentBytes  int64 // committed changes in memory
-	DiskBytes    int64 // of the database, as of the last time that it was written to
+	DiskBytes    int64 // of database and log, as of the last push
+	Keys         int64 // in pages
 	Outcomes     map[Outcome]int64
 }
 
@@ -115,6 +118,7 @@ func (x *Index) Stats() IndexStats {
 		Rebuilds:    x.counts.rebuilds.Load(),
 		RecentBytes: x.recent.Load(),
 		DiskBytes:   x.diskBytes.Load(),
+		Keys:        x.liveKeys.Load(),
 		Outcomes:    x.counts.byOutcome(),
 	}
 }

@@ -91,6 +91,10 @@ fuzz-short: ## each fuzz target for 5 s, and no more than 4 minutes in all
 crash: ## kill -9 loops of writer, gateway and publisher; KILLS=200 SEED=n
 	SLUICE_KILLS=$(or $(KILLS),200) SLUICE_SEED=$(SEED) $(GO) test -count=1 -timeout 40m -run 'TestCrash' -v ./interop/crash
 
+.PHONY: crash-lookup
+crash-lookup: ## kill -9 at failpoints of writers with lookup, harm to their indexes: RUNS=1000 SEED=n
+	SLUICE_KILLS=$(or $(RUNS),1000) SLUICE_SEED=$(SEED) $(GO) test -count=1 -timeout 40m -run 'TestCrashLookup' -v ./interop/crash
+
 .PHONY: cases
 cases: ## run case files, writing level 0 first and straight above it: make cases CASES=FILE…
 	$(GO) run ./interop/cases $(CASES)

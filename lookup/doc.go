@@ -12,9 +12,12 @@
 // What a compaction changes is collected in a [Stage] and becomes a part of the
 // index, together with the new state, only after the snapshot is durable. Lookups
 // see finished stages before that, since the next compaction may begin earlier.
-// Committed changes stay in memory as sorted runs until there are enough of them
-// for a table, which is then ingested into a Pebble database: neither a log nor
-// memtables are written.
+//
+// Values are in a log, in the order in which they were written. Where they are, by
+// key, is in memory for the committed changes of late, as sorted runs, and in pages
+// of about a hundred keys for all else. A Pebble database holds the pages; tables of
+// them are ingested, and neither its log nor its memtables are used. Restoring what
+// was not in pages when a process ended is what the commits in the log are for.
 //
 // A [Cache] holds the indexes of a process: one folder, of which each process
 // takes a slot of its own, one block cache, and bounds for memory, open databases

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"sluice/internal/failpoint"
 )
 
 const (
@@ -96,6 +98,7 @@ func (l *valueLog) append(stage uint64, frame []byte) (base uint64, err error) {
 	if _, err := l.w.Write(frame); err != nil {
 		return 0, fmt.Errorf("write %s: %w", l.path(s.id), err)
 	}
+	failpoint.Here(failpoint.LookupLogged)
 	s.size += int64(len(frame))
 	s.synced = false
 	if stage != noStage {

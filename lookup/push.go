@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"sluice/internal/failpoint"
 )
 
 // A push writes all pages if it has a change for about every third, else only those
@@ -117,9 +119,11 @@ func (x *Index) replacePages(ctx context.Context, st State, ordinal uint64, vict
 		return err
 	}
 	x.closeIterator()
+	failpoint.Here(failpoint.LookupPagesWritten)
 	if err := x.store.ingest(ctx, w.paths, all); err != nil {
 		return err
 	}
+	failpoint.Here(failpoint.LookupPagesIngested)
 	w.paths = nil
 	x.log.account(p.change)
 	x.log.drop(gone)

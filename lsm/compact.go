@@ -57,11 +57,10 @@ type Job struct {
 	// Spill says how these passes use local disk, whose bytes are not bounded;
 	// without a folder all runs are merged at once.
 	Spill SpillOptions
+	// Scratch is memory of earlier runs; nil: the run has its own.
+	Scratch *Scratch
 	// BatchRows and BatchBytes bound a batch of records; 0: 4096, 8 MiB.
 	BatchRows, BatchBytes int
-	// Limit, if set, is called with the bytes of each batch, as they are in memory,
-	// before it is written. It waits as long as the rate of the disk asks for.
-	Limit func(ctx context.Context, bytes int64) error
 	// Progress, if set, is counted up as the compaction goes on. It may be read by
 	// others.
 	Progress *Progress
@@ -117,6 +116,7 @@ type compactRun struct {
 
 	data      *datafile.RollingWriter // of the step
 	changelog *datafile.RollingWriter // of all steps
+	scratch   *Scratch
 	batch     *rowdata.KeyValues
 	groups    *merge.Groups
 	resolved  *merge.Result
@@ -126,11 +126,12 @@ type compactRun struct {
 
 func newRun(c *Compaction, job *Job) *compactRun {
 	r := &compactRun{c: c, job: job, key: rowdata.NewComparer(job.Layout.Key), plain: !job.Resolver.Wants(c.Plan)}
-	if r.plain {
-		r.batch = rowdata.NewKeyValues(job.Layout.Schema, 0)
-	} else {
-		r.groups, r.resolved = merge.NewGroups(job.Layout.Schema, c.Plan), merge.NewResult(job.Layout.Schema)
+	if r.scratch = job.Scratch; r.scratch == nil {
+		r.scratch = new(Scratch)
 	}
+	r.scratch.begin(job.Layout.Schema)
+	r.batch, r.groups, r.resolved = r.scratch.batch, r.scratch.groups, r.scratch.resolved
+	r.groups.Plan = c.Plan
 	return r
 }
 
@@ -183,6 +184,7 @@ func (r *compactRun) report(ctx context.Context, s *Step) (err error) {
 // options returns the options of new files.
 func (r *compactRun) options(o datafile.Options) datafile.Options {
 	o.Level, o.Source, o.TargetRows = r.c.Plan.Output, manifest.SourceCompact, 0
+	o.Encoders = &r.scratch.encoders
 	return o
 }
 
@@ -250,6 +252,7 @@ func (r *compactRun) abort() (err error) {
 }
 
 func (r *compactRun) close() error {
+	r.scratch.end()
 	if r.pool != nil {
 		r.result.Stats.SpilledBytes = r.pool.stats.SpilledBytes
 		r.pool.Close()
@@ -267,6 +270,7 @@ func (r *compactRun) fold(ctx context.Context, src *compactSource, dropDelete bo
 		if err == io.EOF {
 			return nil
 		}
+		r.scratch.saw(r.batch)
 		if err == nil {
 			err = r.write(ctx, r.batch, n)
 		}
@@ -287,6 +291,7 @@ func (r *compactRun) resolve(ctx context.Context, src *compactSource, dropDelete
 		if err == io.EOF {
 			return nil
 		}
+		r.scratch.saw(r.groups.Records)
 		if err == nil {
 			err = r.step(ctx)
 		}
@@ -328,9 +333,6 @@ func (r *compactRun) write(ctx context.Context, kv *rowdata.KeyValues, n int) er
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := r.limit(ctx, kv); err != nil {
-		return err
-	}
 	if p := r.job.Progress; p != nil {
 		p.RowsOut.Add(int64(n))
 	}
@@ -347,20 +349,10 @@ func (r *compactRun) tell(ctx context.Context, kv *rowdata.KeyValues) error {
 		o.Source = manifest.SourceAppend
 		r.changelog = datafile.NewRollingWriter(r.job.Create, r.job.Changelog.Name, r.job.Layout, o)
 	}
-	if err := r.limit(ctx, kv); err != nil {
-		return err
-	}
 	if p := r.job.Progress; p != nil {
 		p.ChangelogRows.Add(int64(kv.N))
 	}
 	return r.changelog.Write(ctx, kv, 0, kv.N)
-}
-
-func (r *compactRun) limit(ctx context.Context, kv *rowdata.KeyValues) error {
-	if r.job.Limit == nil {
-		return nil
-	}
-	return r.job.Limit(ctx, int64(kv.MemSize()))
 }
 
 // index stages the changes of a batch.

@@ -58,6 +58,7 @@ const (
 	ReasonSizeRatio     Reason = "size ratio"
 	ReasonFileNumber    Reason = "number of sorted runs"
 	ReasonLevel0        Reason = "level 0 must go up"
+	ReasonStraight      Reason = "rows go straight above level 0"
 	ReasonFull          Reason = "full compaction"
 	ReasonRewrite       Reason = "files must be rewritten"
 )

@@ -41,6 +41,8 @@ func (e *evolution) checkOption(key, value string, set bool) error {
 		return refuseOption(key, "Cannot reset bucket.")
 	case key == OptDeletionVectorsEnabled:
 		return e.checkDeletionVectors(value, set)
+	case key == OptIgnoreDelete && set:
+		return e.checkIgnoreDelete(value)
 	case IsImmutable(key):
 		return refuseOption(key, "Change '%s' is not supported yet.", key)
 	}
@@ -87,6 +89,20 @@ func (e *evolution) checkDeletionVectors(value string, set bool) error {
 	}
 	return refuseOption(OptDeletionVectorsEnabled, "Cannot change deletion vectors mode from %t to %t. If modifying table deletion-vectors mode without full-compaction, this may result in data duplication. "+
 		"If you are confident, you can set table option 'deletion-vectors.modifiable' = 'true' to allow deletion vectors modification.", old, to)
+}
+
+// checkIgnoreDelete refuses to let deletes count again: those that files hold from
+// before would delete what was read with them passed over.
+func (e *evolution) checkIgnoreDelete(value string) error {
+	old, err := e.next.Options.Bool(OptIgnoreDelete)
+	if err != nil {
+		return err
+	}
+	to, err := Options{OptIgnoreDelete: value}.Bool(OptIgnoreDelete)
+	if err != nil || !old || to {
+		return err
+	}
+	return refuseOption(OptIgnoreDelete, "Cannot change ignore-delete from true to false.")
 }
 
 func (c ChangeComment) apply(e *evolution) error {

@@ -269,8 +269,10 @@ func (t *Table) snapshotForTag(ctx context.Context, id int64) (s *Snapshot, tagg
 	return nil, false, err
 }
 
-// DeleteTag removes the tag's file. Files that only the tag kept alive stay
-// until maintenance removes them. [ErrTagNotFound].
+// DeleteTag removes the tag's file, and before it the marker that says that the tag
+// is complete: as long as the tag is there, so is the way to delete it again after
+// a crash. Files that only the tag kept alive stay until maintenance removes them.
+// [ErrTagNotFound].
 func (t *Table) DeleteTag(ctx context.Context, name string) error {
 	if err := checkComponent("tag", name); err != nil {
 		return err
@@ -282,10 +284,12 @@ func (t *Table) DeleteTag(ctx context.Context, name string) error {
 	if !ok {
 		return fmt.Errorf("delete tag %q of table %s: %w", name, t.Path, ErrTagNotFound)
 	}
-	if err := t.Store.Delete(ctx, t.TagPath(name)); err != nil {
-		return fmt.Errorf("delete tag %q of table %s: %w", name, t.Path, err)
+	for _, path := range []string{t.branchDir() + "/tag/tag-success-file/" + name + "_SUCCESS", t.TagPath(name)} {
+		if err := t.Store.Delete(ctx, path); err != nil {
+			return fmt.Errorf("delete tag %q of table %s: %w", name, t.Path, err)
+		}
 	}
-	return t.Store.Delete(ctx, t.branchDir()+"/tag/tag-success-file/"+name+"_SUCCESS")
+	return nil
 }
 
 // checkComponent tells whether a name can be one part of a path.

@@ -31,6 +31,9 @@ func (f *FullCompaction) Resolve(_ context.Context, g *merge.Groups, out *merge.
 		if err != nil {
 			return err
 		}
+		if before.ok() && !f.isAdd(before) {
+			before = nothing // an overwrite moves rows that delete up, too
+		}
 		if f.isAdd(after) {
 			f.write(after)
 		}

@@ -105,7 +105,11 @@ func (r *resolver) report(before, after ref) {
 
 // finish copies the results.
 func (r *resolver) finish(out *merge.Result) {
-	r.gather.Append(out.Data, r.batches[:], r.data)
+	if all := r.whole(); all != nil {
+		out.Share(all)
+	} else {
+		r.gather.Append(out.Data, r.batches[:], r.data)
+	}
 	if r.opts.RowDeduplicate {
 		r.dropEqual()
 	}
@@ -122,6 +126,19 @@ func (r *resolver) finish(out *merge.Result) {
 	for i, c := range r.changes {
 		kinds[i] = c.kind
 	}
+}
+
+// whole returns the batch that is stored as it stands, with all of its records; nil
+// if there is none.
+func (r *resolver) whole() *rowdata.KeyValues {
+	if len(r.data) != 1 {
+		return nil
+	}
+	s := r.data[0]
+	if b := r.batches[s.Batch]; s.From == 0 && int(s.To) == b.N {
+		return b
+	}
+	return nil
 }
 
 // dropEqual takes out the pairs whose rows are equal.

@@ -220,8 +220,8 @@ func TestTwoWritersTwoPartitions(t *testing.T) {
 // may makes the writer wait; Write says so, and goes on when compaction does.
 func TestStall(t *testing.T) {
 	table := newTable(t, memory(), usual("bucket", "1", "num-sorted-run.compaction-trigger", "2", "num-sorted-run.stop-trigger", "2"))
-	limit := NewCompactions(1)
-	require.NoError(t, limit.enter(t.Context())) // nobody else compacts
+	limit := NewCompactions(CompactionLimits{Running: 1})
+	require.NoError(t, limit.enter(t.Context(), 0)) // nobody else compacts
 	stalls := make(chan Stall, 100)
 	w := openWriter(t, table, Options{
 		CommitInterval: time.Millisecond, QueueBytesMax: 1, Compactions: limit, StallWait: 10 * time.Millisecond, Shards: 1,
@@ -238,7 +238,7 @@ func TestStall(t *testing.T) {
 	s := <-stalls
 	require.False(t, s.Over)
 	require.Equal(t, int64(1), w.Metrics().Stalls)
-	limit.leave()
+	limit.leave(0)
 	require.True(t, (<-stalls).Over)
 	_, err := w.Commit(t.Context())
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"sluice/internal/failpoint"
 	"sluice/lookup"
 	"sluice/lsm"
 	"sluice/lsm/merge"
@@ -58,7 +59,7 @@ func (s *shard) compactFor(ctx context.Context, g *group, b *bucket) error {
 			buffer = nil
 		}
 	}
-	pick, ok := b.picker.Pick(runs(), b.levels.Top(), time.Now())
+	pick, ok := b.picker.PickStraight(runs(), b.levels.Top(), time.Now())
 	switch {
 	case !ok:
 		return nil
@@ -108,7 +109,7 @@ func (s *shard) compactNow(ctx context.Context, b *bucket, runs []lsm.Run, pick 
 		if err != nil {
 			return s.inBucket(b, err)
 		}
-		result, err := s.runCompaction(ctx, b, plan, stage, s.create(b.to, &s.finisher))
+		result, err := s.runCompaction(ctx, b, plan, stage, s.create(b.to, &s.finisher), &s.scratch)
 		if err == nil {
 			return s.take(ctx, b, &result, stage)
 		}
@@ -160,7 +161,7 @@ func (s *shard) compactBeside(ctx context.Context, b *bucket, runs []lsm.Run, pi
 		defer close(c.done)
 		defer cancel()
 		var files finisher
-		c.result, c.err = s.runCompaction(running, b, plan, stage, s.create(b.to, &files))
+		c.result, c.err = s.runCompaction(running, b, plan, stage, s.create(b.to, &files), nil)
 		c.err = errors.Join(c.err, files.finish(running))
 		if c.err != nil {
 			c.err = s.inBucket(b, c.err)
@@ -211,12 +212,14 @@ func (s *shard) pickBeside(ctx context.Context, b *bucket) error {
 	return s.compactBeside(ctx, b, b.levels.Runs(), pick)
 }
 
-// runCompaction runs a compaction when the process has a place for it.
-func (s *shard) runCompaction(ctx context.Context, b *bucket, plan *lsm.Compaction, stage *lookup.Stage, create lsm.Create) (lsm.CompactResult, error) {
-	if err := s.compactions.enter(ctx); err != nil {
+// runCompaction runs a compaction when the process has a place for it. scratch is
+// memory that nobody else uses meanwhile, or nil.
+func (s *shard) runCompaction(ctx context.Context, b *bucket, plan *lsm.Compaction, stage *lookup.Stage, create lsm.Create, scratch *lsm.Scratch) (lsm.CompactResult, error) {
+	memory := s.shape.compactionBytes(plan)
+	if err := s.compactions.enter(ctx, memory); err != nil {
 		return lsm.CompactResult{}, err
 	}
-	defer s.compactions.leave()
+	defer s.compactions.leave(memory)
 	begin := time.Now()
 	level, err := s.shape.filesOn(plan.Plan.Output)
 	if err != nil {
@@ -226,9 +229,9 @@ func (s *shard) runCompaction(ctx context.Context, b *bucket, plan *lsm.Compacti
 		Layout: s.lsm.Layout, Order: s.lsm.Order, Engine: s.lsm.Engine, Resolver: s.resolver(b),
 		Data:      lsm.Files{Options: level.data, Name: s.lsm.Data.Name},
 		Changelog: lsm.Files{Options: level.changelog, Name: s.lsm.Changelog.Name},
-		Create:    create,
+		Create:    s.compactions.limited(create),
 		Open:      func(ctx context.Context, f *lsm.File) (merge.Source, error) { return s.openFile(ctx, b.to, f) },
-		RunsMax:   s.shape.mergeRuns, Spill: s.spill,
+		RunsMax:   s.shape.mergeRuns, Spill: s.spill, Scratch: scratch,
 	}
 	if stage != nil {
 		job.Index = stage
@@ -237,8 +240,10 @@ func (s *shard) runCompaction(ctx context.Context, b *bucket, plan *lsm.Compacti
 		job.Expired = b.isExpired
 	}
 	result, err := plan.Run(ctx, job)
+	failpoint.Here(failpoint.CompactionDone)
 	if err == nil && stage != nil {
 		err = stage.Finish() // later lookups see it, before it is committed
+		failpoint.Here(failpoint.StageFinished)
 	}
 	if err == nil {
 		s.counters.compacted(&result.Stats, time.Since(begin))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"sluice/internal/failpoint"
 	"sluice/objstore"
 )
 
@@ -20,12 +21,14 @@ type finisher struct{ files []objstore.Writer }
 // lateFile is a file whose Finish is left to the finisher.
 type lateFile struct {
 	objstore.Writer
-	f *finisher
+	f       *finisher
+	written failpoint.Point
 }
 
 // Finish puts the file aside; the finisher's finish makes it durable.
 func (l *lateFile) Finish(ctx context.Context) error {
 	l.f.files = append(l.f.files, l.Writer)
+	failpoint.Here(l.written)
 	if len(l.f.files) >= unfinishedMax {
 		return l.f.finish(ctx)
 	}
@@ -48,6 +51,7 @@ func (f *finisher) finish(ctx context.Context) error {
 		wg.Go(func() {
 			defer func() { <-slots }()
 			errs[i] = w.Finish(ctx)
+			failpoint.Here(failpoint.FileDurable)
 		})
 	}
 	wg.Wait()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"sluice/internal/failpoint"
 	"sluice/lookup"
 	"sluice/paimon/manifest"
 	"sluice/paimon/rowdata"
@@ -25,6 +26,7 @@ func (p *previous) Lookup(ctx context.Context, b *rowdata.Batch, rows []int32, d
 		}
 		return nil
 	}
+	failpoint.Here(failpoint.LookedUp)
 	return p.bucket.index.Lookup(ctx, b, rows, dst, found)
 }
 
@@ -155,6 +157,7 @@ func (s *shard) openIndex(ctx context.Context, b *bucket) error {
 			b.index, err = cache.Open(ctx, id, spec)
 		}
 	}
+	failpoint.Here(failpoint.IndexOpened)
 	return err
 }
 
@@ -194,10 +197,12 @@ func (s *shard) rebuild(ctx context.Context, b *bucket) error {
 	name := s.place(b.to)
 	state := lookup.State{Snapshot: s.state.snapshotNow(), Files: lookup.Fingerprint(b.above)}
 	err := b.index.Rebuild(ctx, state, src, func(rows int64) {
+		failpoint.Here(failpoint.IndexRebuilding)
 		if s.opts.OnRebuild != nil {
 			s.opts.OnRebuild(name, rows)
 		}
 	})
+	failpoint.Here(failpoint.IndexRebuilt)
 	s.counters.rebuilds.Add(1)
 	if err = errors.Join(err, src.Close()); err != nil {
 		return fmt.Errorf("build the lookup index anew: %w", err)
@@ -233,6 +238,7 @@ func (s *shard) commitStages(ctx context.Context, b *bucket, snapshot int64) {
 		return
 	}
 	for i, stage := range stages {
+		failpoint.Here(failpoint.StageCommits)
 		state := lookup.State{Snapshot: snapshot, Files: b.sentFiles}
 		if i < len(stages)-1 {
 			state = partOf(b.index)
@@ -241,6 +247,7 @@ func (s *shard) commitStages(ctx context.Context, b *bucket, snapshot int64) {
 			s.counters.indexErrors.Add(1)
 			stage.Discard()
 		}
+		failpoint.Here(failpoint.StageCommitted)
 	}
 }
 
@@ -260,9 +267,11 @@ func (s *shard) closeIndex(b *bucket) {
 	if b.index == nil {
 		return
 	}
+	failpoint.Here(failpoint.IndexCloses)
 	if err := b.index.Close(); err != nil {
 		s.counters.indexErrors.Add(1)
 	}
+	failpoint.Here(failpoint.IndexClosed)
 	b.index, b.producer = nil, nil
 }
 
@@ -290,12 +299,14 @@ func (s *shard) catchUp(ctx context.Context, b *bucket, state lookup.State, want
 		if err := s.applyChangelog(ctx, b.index, &changelog[i], kv); err != nil {
 			return false, err
 		}
+		failpoint.Here(failpoint.IndexCatchingUp)
 	}
 	last := b.index.NewStage()
 	if err := last.Commit(ctx, lookup.State{Snapshot: target, Files: want}); err != nil {
 		last.Discard()
 		return false, err
 	}
+	failpoint.Here(failpoint.IndexCaughtUp)
 	s.counters.catchUps.Add(1)
 	return true, nil
 }

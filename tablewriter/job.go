@@ -30,6 +30,9 @@ type JobRound struct {
 	BytesOut  int64
 	Changelog int64 // rows
 	Conflicts int64 // others compacted the same buckets, and it was done again
+	// Waited is how long compactions waited for their limits, all together, those
+	// of other writers that share the limits included.
+	Waited time.Duration
 }
 
 // Job compacts a table beside its writers, which may be of other processes and
@@ -76,6 +79,7 @@ func (j *Job) Run(ctx context.Context) (JobRound, error) {
 	r := JobRound{
 		Took: time.Since(begin), BytesIn: after.CompactedBytesIn - before.CompactedBytesIn, BytesOut: after.CompactedBytesOut - before.CompactedBytesOut,
 		Changelog: after.ChangelogRows - before.ChangelogRows, Conflicts: after.Conflicts - before.Conflicts,
+		Waited: after.CompactionUse.waited() - before.CompactionUse.waited(),
 	}
 	if id > newest {
 		r.Snapshot = id

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"sluice/internal/failpoint"
 	"sluice/paimon"
 	"sluice/paimon/commit"
 )
@@ -303,7 +304,9 @@ func (w *Writer) answer(g *group, snapshots []*paimon.Snapshot, positions map[st
 		w.identifier++
 	}
 	w.positions, w.committing = positions, nil
+	failpoint.Here(failpoint.Acknowledges)
 	g.finish(w.snapshot, err)
+	failpoint.Here(failpoint.Acknowledged)
 }
 
 // commitRequest commits and tries again, with the same identifier, after errors
@@ -313,7 +316,9 @@ func (w *Writer) commitRequest(ctx context.Context, req commit.Request) (*commit
 	deadline := time.Now().Add(w.opts.CommitTimeout)
 	wait := w.opts.RetryWaitMin
 	for {
+		failpoint.Here(failpoint.CommitBegins)
 		result, err := w.committer.Commit(ctx, req)
+		failpoint.Here(failpoint.CommitEnds)
 		if err == nil {
 			return result, w.own(req, result)
 		}

@@ -19,19 +19,19 @@ type Metrics struct {
 	CommitTimeLast  time.Duration // of the last commit
 	QueueBytes      int64         // now on their way to the write buffers
 
-	Compactions        int64         // done, whether committed or not
-	CompactionsRunning int           // now, of all writers that share the limit
-	CompactionTime     time.Duration // of all together
-	CompactedBytesIn   int64
-	CompactedBytesOut  int64 // data and changelog
-	CompactedRowsIn    int64
-	ChangelogRows      int64 // made by compactions
-	Conflicts          int64 // commits whose compact part others contradicted
-	Stalls             int64 // times that writing waited for compaction
-	StallTime          time.Duration
-	IndexRebuilds      int64 // lookup indexes that were built anew
-	IndexCatchUps      int64 // lookup indexes that caught up with missed snapshots
-	IndexErrors        int64 // lookup indexes that failed; they are built anew
+	Compactions       int64         // done, whether committed or not
+	CompactionUse     CompactionUse // of all writers that share the limits
+	CompactionTime    time.Duration // of all together
+	CompactedBytesIn  int64
+	CompactedBytesOut int64 // data and changelog
+	CompactedRowsIn   int64
+	ChangelogRows     int64 // made by compactions
+	Conflicts         int64 // commits whose compact part others contradicted
+	Stalls            int64 // times that writing waited for compaction
+	StallTime         time.Duration
+	IndexRebuilds     int64 // lookup indexes that were built anew
+	IndexCatchUps     int64 // lookup indexes that caught up with missed snapshots
+	IndexErrors       int64 // lookup indexes that failed; they are built anew
 
 	lsm.Stats // what the write buffers did
 }
@@ -84,7 +84,7 @@ func (w *Writer) Metrics() Metrics {
 	c := &w.counters
 	stalls, stalled := w.shared.stalls.spent()
 	return Metrics{
-		Compactions: c.compactions.Load(), CompactionsRunning: w.shared.compactions.Running(), CompactionTime: time.Duration(c.compactNanos.Load()),
+		Compactions: c.compactions.Load(), CompactionUse: w.shared.compactions.Use(), CompactionTime: time.Duration(c.compactNanos.Load()),
 		CompactedBytesIn: c.compactIn.Load(), CompactedBytesOut: c.compactOut.Load(), CompactedRowsIn: c.compactRows.Load(), ChangelogRows: c.changelogRows.Load(),
 		Conflicts: c.conflicts.Load(), Stalls: stalls, StallTime: stalled,
 		IndexRebuilds: c.rebuilds.Load(), IndexCatchUps: c.catchUps.Load(), IndexErrors: c.indexErrors.Load(),

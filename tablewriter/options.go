@@ -56,9 +56,10 @@ type Options struct {
 	// OnRebuild is told how many rows of a bucket's index have been built; it is
 	// called in the shard's goroutine and must not block.
 	OnRebuild func(bucket string, rows int64)
-	// Compactions limits how many compactions run at once in the process; nil: a
-	// limit of the writer's own.
-	Compactions *Compactions
+	// Compactions limits what compactions take in the process; nil: limits of the
+	// writer's own, which are CompactionLimits.
+	Compactions      *Compactions
+	CompactionLimits CompactionLimits
 	// StallWait is how long Write waits for compaction when a bucket has as many
 	// sorted runs as it may, before it answers with a [*StalledError]; 30 s if 0,
 	// for ever if negative.
@@ -140,5 +141,5 @@ func (o Options) Validate() error {
 			return fmt.Errorf("tablewriter option %s is negative", c.name)
 		}
 	}
-	return nil
+	return o.CompactionLimits.Validate()
 }

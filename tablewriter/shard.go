@@ -3,8 +3,10 @@ package tablewriter
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 
+	"sluice/internal/failpoint"
 	"sluice/lsm"
 	"sluice/paimon"
 	"sluice/paimon/commit"
@@ -132,7 +134,8 @@ type shard struct {
 	order   []*bucket               // those with rows of the open group, in the order of their first rows
 
 	finisher finisher
-	err      error // first failure; nothing is taken any more
+	scratch  lsm.Scratch // of compactions that commits wait for
+	err      error       // first failure; nothing is taken any more
 }
 
 // run works until the queue is closed.
@@ -248,13 +251,17 @@ func (s *shard) openAll(ctx context.Context, buckets []destination, dirty bool) 
 // create returns what makes files of a bucket, which the finisher makes durable.
 func (s *shard) create(to destination, f *finisher) lsm.Create {
 	folder := s.table.BucketPath([]byte(to.partition), int(to.bucket)) + "/"
-	store := s.table.Store
+	store, changelogs := s.table.Store, s.shape.schema.Options.Text(paimon.OptChangelogFilePrefix)
 	return func(ctx context.Context, name string) (datafile.Sink, error) {
 		w, err := store.Create(ctx, folder+name)
 		if err != nil {
 			return nil, err
 		}
-		return &lateFile{Writer: w, f: f}, nil
+		written := failpoint.DataFileWritten
+		if strings.HasPrefix(name, changelogs) {
+			written = failpoint.ChangelogFileWritten
+		}
+		return &lateFile{Writer: w, f: f, written: written}, nil
 	}
 }
 
@@ -310,6 +317,7 @@ func (s *shard) prepareAll(ctx context.Context, g *group) error {
 	if err := s.finisher.finish(ctx); err != nil { // what is compacted can be read then
 		return err
 	}
+	failpoint.Here(failpoint.Level0Durable)
 	if compacts {
 		for _, b := range s.open {
 			if err := s.compactOpen(ctx, g, b); err != nil {
@@ -317,7 +325,9 @@ func (s *shard) prepareAll(ctx context.Context, g *group) error {
 			}
 		}
 	}
-	return s.finisher.finish(ctx)
+	err = s.finisher.finish(ctx)
+	failpoint.Here(failpoint.CompactionsDurable)
+	return err
 }
 
 // flush writes the rows of a bucket to level 0, or leaves them to be merged

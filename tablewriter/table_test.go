@@ -13,9 +13,9 @@ import (
 	"sluice/objstore"
 	"sluice/objstore/memstore"
 	"sluice/paimon"
-	"sluice/paimon/datafile"
 	"sluice/paimon/manifest"
 	"sluice/paimon/rowdata"
+	"sluice/paimon/tablefile"
 )
 
 // newTable creates a table in a store.
@@ -64,25 +64,13 @@ func uncompressed(s paimon.SchemaSpec) paimon.SchemaSpec {
 
 func memory() objstore.Store { return memstore.New(memstore.Options{}) }
 
-// fileSource is a data file as a run of a merge.
-type fileSource struct {
-	*datafile.Reader
-	obj objstore.Reader
-}
-
-func (f *fileSource) Close() error { return errors.Join(f.Reader.Close(), f.obj.Close()) }
-
-func openFile(ctx context.Context, t *paimon.Table, e *manifest.Entry) (*fileSource, error) {
-	obj, err := t.Store.Open(ctx, t.BucketPath(e.Partition, int(e.Bucket))+"/"+e.File.FileName)
-	if err != nil {
-		return nil, err
-	}
+func openFile(ctx context.Context, t *paimon.Table, e *manifest.Entry) (*tablefile.File, error) {
 	typ := t.Schema().RowType()
-	r, err := datafile.Open(obj, obj.Size(), e.File.FileName, datafile.ReadSpec{Want: typ, File: typ, System: t.Schema().HasPrimaryKey()})
-	if err != nil {
-		return nil, errors.Join(err, obj.Close())
+	cols := make([]int, len(typ.Fields))
+	for i := range cols {
+		cols[i] = i
 	}
-	return &fileSource{r, obj}, nil
+	return tablefile.Open(ctx, t, e, tablefile.Spec{Schema: t.Schema(), Cols: cols, Want: typ, System: t.Schema().HasPrimaryKey()})
 }
 
 // readTable returns the merged rows of a snapshot as JSON lists, sorted.

@@ -156,7 +156,7 @@ func (w *Writer) newShards() error {
 	w.rowLimit = memory
 	compactions := w.opts.Compactions
 	if compactions == nil {
-		compactions = NewCompactions(0)
+		compactions = NewCompactions(w.opts.CompactionLimits)
 	}
 	w.shared = &shared{
 		gate: w.gate, table: w.table, lsm: layout, shape: h, state: w.state, committer: w.committer, compactions: compactions,

@@ -17,6 +17,7 @@ type compactFlags struct {
 	poll      time.Duration
 	user      string
 	lookupDir string
+	limits    compactionFlags
 }
 
 func (a *app) compactCommand() *cobra.Command {
@@ -32,24 +33,33 @@ func (a *app) compactCommand() *cobra.Command {
 It runs beside the table's writers, of this or another engine. For tables whose
 writers are write-only, it makes the changelog of the producers lookup and
 full-compaction. Where somebody else compacts the same bucket at the same time,
-one of the two finds that out when it commits, and does its work again.`
+one of the two finds that out when it commits, and does its work again.
+
+What compactions take of the machine is bounded by --compactions,
+--compaction-memory and --compaction-rate.`
 	fl := cmd.Flags()
 	fl.BoolVar(&f.full, "full", false, "merge each bucket into one sorted run (default: what the table's strategy asks for)")
 	fl.BoolVar(&f.watch, "watch", false, "go on with what is written, until Ctrl-C")
 	fl.DurationVar(&f.poll, "poll", time.Second, "how often --watch looks for new snapshots")
 	fl.StringVar(&f.user, "user", "", "commit user (default: a new one)")
 	fl.StringVar(&f.lookupDir, "lookup-dir", "", "folder of the lookup indexes, a cache (default: in the user's cache folder)")
+	f.limits.register(fl)
 	return cmd
 }
 
 func (a *app) compact(cmd *cobra.Command, t *paimon.Table, f *compactFlags) (err error) {
 	ctx := cmd.Context()
+	limits, err := f.limits.limits()
+	if err != nil {
+		return err
+	}
 	total := tablewriter.JobRound{}
 	job, err := tablewriter.OpenJob(ctx, t, tablewriter.JobOptions{
-		Full: f.full, Poll: f.poll, Writer: tablewriter.Options{User: f.user, LookupDir: f.lookupDir},
+		Full: f.full, Poll: f.poll, Writer: tablewriter.Options{User: f.user, LookupDir: f.lookupDir, CompactionLimits: limits},
 		OnRound: func(r tablewriter.JobRound) {
 			total.Snapshot, total.BytesIn, total.BytesOut = r.Snapshot, total.BytesIn+r.BytesIn, total.BytesOut+r.BytesOut
 			total.Changelog, total.Conflicts, total.Took = total.Changelog+r.Changelog, total.Conflicts+r.Conflicts, total.Took+r.Took
+			total.Waited += r.Waited
 			// A line that cannot be written is no reason to end the job.
 			_ = a.printRound(cmd, r)
 		},
@@ -98,11 +108,15 @@ func (a *app) summarize(cmd *cobra.Command, r tablewriter.JobRound) error {
 func roundJSON(r tablewriter.JobRound) map[string]any {
 	return map[string]any{
 		"snapshot": r.Snapshot, "bytesRead": r.BytesIn, "bytesWritten": r.BytesOut, "changelogRows": r.Changelog, "conflicts": r.Conflicts, "millis": r.Took.Milliseconds(),
+		"waitedMillis": r.Waited.Milliseconds(),
 	}
 }
 
 func roundText(r tablewriter.JobRound) string {
 	text := fmt.Sprintf("snapshot %d: %s read, %s written, %d changelog rows, %v", r.Snapshot, size(r.BytesIn), size(r.BytesOut), r.Changelog, r.Took.Round(time.Millisecond))
+	if waited := r.Waited.Round(time.Millisecond); waited > 0 {
+		text += fmt.Sprintf(", %v of waiting for the limits of compactions", waited)
+	}
 	if r.Conflicts > 0 {
 		text += fmt.Sprintf(", %d conflicts with others", r.Conflicts)
 	}

@@ -94,3 +94,18 @@ func TestOverwriteAndTruncate(t *testing.T) {
 	require.Len(t, changes, 6)
 	require.Equal(t, "+I", changes[5].Kind, "what was truncated is not there any more")
 }
+
+// The limits of compactions are flags of both commands that compact.
+func TestCompactionLimitFlags(t *testing.T) {
+	limits := []string{"--compactions", "1", "--compaction-memory", "1mb", "--compaction-rate", "512mb"}
+	wh, dir := compactTable(t, "changelog-producer=lookup")
+	ok(t, `{"id":1,"name":"pot"}`, append(append([]string{"write", "shop.items", "--lookup-dir", dir}, limits...), wh...)...)
+	require.Contains(t, ok(t, "", append(append([]string{"compact", "shop.items", "--full", "--lookup-dir", dir}, limits...), wh...)...), "snapshot")
+	for _, command := range []string{"write", "compact"} {
+		for flag, value := range map[string]string{"--compactions": "-1", "--compaction-memory": "lots", "--compaction-rate": "-5mb"} {
+			r := gw(t, "", append([]string{command, "shop.items", flag, value, "--lookup-dir", dir}, wh...)...)
+			require.Equal(t, exitUsage, r.code)
+			require.Contains(t, r.err, flag)
+		}
+	}
+}

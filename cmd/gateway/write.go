@@ -30,6 +30,7 @@ type writeFlags struct {
 
 	overwrite string
 	lookupDir string
+	limits    compactionFlags
 }
 
 func (a *app) writeCommand() *cobra.Command {
@@ -54,6 +55,7 @@ The garbage collector keeps memory near write-buffer-size of the table and some
 	fl.StringVar(&f.user, "user", "", "commit user; one of your own makes the command restartable (default: a new one)")
 	fl.StringVar(&f.overwrite, "overwrite", "", "replace rows in one commit without changelog: all, or those of the partitions that occur (partitions)")
 	fl.StringVar(&f.lookupDir, "lookup-dir", "", "folder of the lookup indexes, a cache (default: in the user's cache folder)")
+	f.limits.register(fl)
 	fl.StringVar(&f.decimals, "decimals", "base64", "how Debezium wrote DECIMAL: base64 (decimal.handling.mode=precise) or text")
 	return cmd
 }
@@ -160,6 +162,9 @@ func (a *app) write(cmd *cobra.Command, t *paimon.Table, rest []string, f *write
 			}
 		},
 		OnRebuild: func(bucket string, rows int64) { bar.update("lookup index of %s, %d rows", bucket, rows) },
+	}
+	if o.CompactionLimits, err = f.limits.limits(); err != nil {
+		return err
 	}
 	if o.Overwrite, err = overwriteOf(f.overwrite); err != nil {
 		return err

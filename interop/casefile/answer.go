@@ -3,6 +3,9 @@ package casefile
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"path"
+	"strconv"
 )
 
 // Answer is what an engine did with a case: what a streaming reader got from
@@ -30,6 +33,11 @@ type Change struct {
 
 // Text returns kind and values; equal changes have equal texts.
 func (c Change) Text() string { return c.Kind + Canonical(c.Row) }
+
+// Placed returns kind, values, and the folder of the bucket.
+func (c Change) Placed() string {
+	return fmt.Sprintf("%s in %s", c.Text(), path.Join(c.Partition, "bucket-"+strconv.Itoa(c.Bucket)))
+}
 
 // Error is what stopped an engine.
 type Error struct {

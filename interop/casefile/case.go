@@ -61,6 +61,9 @@ type Step struct {
 	// User: the commit is that of a compactor beside the writer, which has no rows
 	// and compacts all buckets, fully if the step says so.
 	User string `yaml:"user" json:"user,omitempty"`
+	// Writer is which of several writers that are open at once makes the commit;
+	// each has a commit user and indexes of its own.
+	Writer int `yaml:"writer" json:"writer,omitempty"`
 }
 
 // What can be done to the lookup index (Step.Index).

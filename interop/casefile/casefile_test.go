@@ -1,6 +1,7 @@
 package casefile
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"testing"
@@ -35,6 +36,24 @@ func TestDiffer(t *testing.T) {
 	require.Equal(t, "rows: expected nothing, got a", Differ("rows", nil, []string{"a"}, true))
 }
 
+// A change that names its bucket is compared with its place.
+func TestPlaced(t *testing.T) {
+	here := []any{map[string]any{"kind": "+I", "row": []any{1, "a"}, "bucket": 3, "partition": "p=x"}}
+	require.True(t, Placed(here))
+	lines, err := ChangeLines(here)
+	require.NoError(t, err)
+	require.Equal(t, []string{`+I[1,"a"] in p=x/bucket-3`}, lines)
+	require.Equal(t, lines[0], Change{Kind: "+I", Row: []any{json.Number("1"), "a"}, Partition: "p=x", Bucket: 3}.Placed())
+	anywhere := []any{map[string]any{"kind": "+I", "row": []any{1, "a"}}}
+	require.False(t, Placed(anywhere))
+	require.False(t, Placed("none"))
+	lines, err = ChangeLines(anywhere)
+	require.NoError(t, err)
+	require.Equal(t, []string{`+I[1,"a"]`}, lines)
+	_, err = ChangeLines([]any{map[string]any{"kind": "+I", "row": []any{1}, "bucket": "x"}})
+	require.ErrorContains(t, err, "bucket")
+}
+
 // Errors of both engines that mean the same have the same meaning.
 func TestMeaning(t *testing.T) {
 	for meaning, texts := range map[string][]string{
@@ -46,9 +65,12 @@ func TestMeaning(t *testing.T) {
 		},
 		MeansRetract + "max": {"Aggregate function 'max' does not support retraction, If you allow", "column x, function max: max does not support retraction"},
 		MeansZero:            {"/ by zero", "column a: division by zero"},
-		MeansOverflow:        {"int overflow: 1 + 2", "overflow of INT"},
-		MeansNull:            {"Cannot write null to non-null column(k)"},
-		"something else":     {"something else"},
+		MeansEndless: {
+			"Non-terminating decimal expansion; no exact representable decimal result.", "column v, function product: the quotient has no end as a decimal fraction",
+		},
+		MeansOverflow:    {"int overflow: 1 + 2", "overflow of INT"},
+		MeansNull:        {"Cannot write null to non-null column(k)"},
+		"something else": {"something else"},
 	} {
 		for _, s := range texts {
 			require.Equal(t, meaning, Meaning(s), s)

@@ -84,7 +84,8 @@ func list(lines []string) string {
 	return strings.Join(lines, " ")
 }
 
-// ChangeLines renders the expected changes of one commit.
+// ChangeLines renders the expected changes of one commit. One that names its
+// bucket is rendered with its place.
 func ChangeLines(x any) ([]string, error) {
 	if x == nil || x == "none" {
 		return nil, nil
@@ -103,7 +104,27 @@ func ChangeLines(x any) ([]string, error) {
 		if !ok {
 			return nil, fmt.Errorf("change %v: want {kind, row}", r)
 		}
-		out = append(out, fmt.Sprint(o["kind"])+Canonical(o["row"]))
+		c := Change{Kind: fmt.Sprint(o["kind"]), Row: o["row"]}
+		bucket, placed := o["bucket"]
+		if !placed {
+			out = append(out, c.Text())
+			continue
+		}
+		if c.Bucket, err = strconv.Atoi(fmt.Sprint(bucket)); err != nil {
+			return nil, fmt.Errorf("change %v: bucket: %w", r, err)
+		}
+		c.Partition, _ = o["partition"].(string)
+		out = append(out, c.Placed())
 	}
 	return out, nil
+}
+
+// Placed tells whether an expected change of the commit names its bucket; then all
+// must.
+func Placed(x any) bool {
+	rows, _ := x.([]any)
+	return slices.ContainsFunc(rows, func(r any) bool {
+		o, _ := r.(map[string]any)
+		return o["bucket"] != nil
+	})
 }

@@ -11,6 +11,7 @@ const (
 	MeansPartialRetract  = "partial-update takes no retract"
 	MeansRetract         = "no retraction: " // and the function
 	MeansZero            = "division by zero"
+	MeansEndless         = "a quotient without end"
 	MeansOverflow        = "overflow"
 	MeansNull            = "NULL in a NOT NULL column"
 )
@@ -27,6 +28,8 @@ func Meaning(text string) string {
 		return MeansPartialRetract
 	case strings.Contains(text, "by zero"):
 		return MeansZero
+	case strings.Contains(text, "Non-terminating decimal expansion"), strings.Contains(text, "the quotient has no end"):
+		return MeansEndless
 	case strings.Contains(text, "overflow"):
 		return MeansOverflow
 	case strings.Contains(text, "Cannot write null to non-null column"):
@@ -35,7 +38,7 @@ func Meaning(text string) string {
 	if m := retraction.FindStringSubmatch(text); m != nil {
 		return MeansRetract + m[1]
 	}
-	for _, m := range []string{MeansFirstRowRetract, MeansPartialRetract, MeansZero, MeansOverflow, MeansNull} {
+	for _, m := range []string{MeansFirstRowRetract, MeansPartialRetract, MeansZero, MeansEndless, MeansOverflow, MeansNull} {
 		if strings.Contains(text, m) {
 			return m
 		}

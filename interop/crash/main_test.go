@@ -26,8 +26,10 @@ func TestMain(m *testing.M) {
 		os.Exit(1) // a child only ends when it is killed, or in trouble
 	}
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
-		if built.dir != "" {
-			os.RemoveAll(built.dir) //nolint:errcheck // a folder for temporary files
+		for _, p := range []*program{&gatewayProgram, &victimProgram} {
+			if p.dir != "" {
+				os.RemoveAll(p.dir) //nolint:errcheck // a folder for temporary files
+			}
 		}
 		os.Exit(code)
 	}))
@@ -66,27 +68,42 @@ func chance(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, h.Sum64()))
 }
 
-// built is the gateway, built once for all tests.
-var built struct {
+// program is one that is built once for all tests.
+type program struct {
+	pkg  string
+	args []string // of the go command
+
 	once sync.Once
 	dir  string
 	path string
 	err  error
 }
 
+var (
+	gatewayProgram = program{pkg: "sluice/cmd/gateway"}
+	victimProgram  = program{pkg: "sluice/interop/crash/victim", args: []string{"-tags=failpoints"}}
+)
+
+// binary returns the path of the built program.
+func (p *program) binary(t *testing.T) string {
+	t.Helper()
+	p.once.Do(func() {
+		if p.dir, p.err = os.MkdirTemp("", "sluice-crash-*"); p.err != nil {
+			return
+		}
+		p.path = filepath.Join(p.dir, filepath.Base(p.pkg))
+		args := append([]string{"build", "-ldflags=-s -w", "-o", p.path}, append(p.args, p.pkg)...)
+		out, err := exec.Command("go", args...).CombinedOutput()
+		if err != nil {
+			p.err = fmt.Errorf("build %s: %w\n%s", p.pkg, err, out)
+		}
+	})
+	require.NoError(t, p.err)
+	return p.path
+}
+
 // gatewayBinary returns the path of the built gateway.
 func gatewayBinary(t *testing.T) string {
 	t.Helper()
-	built.once.Do(func() {
-		if built.dir, built.err = os.MkdirTemp("", "sluice-crash-*"); built.err != nil {
-			return
-		}
-		built.path = filepath.Join(built.dir, "gateway")
-		out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", built.path, "sluice/cmd/gateway").CombinedOutput()
-		if err != nil {
-			built.err = fmt.Errorf("build the gateway: %w\n%s", err, out)
-		}
-	})
-	require.NoError(t, built.err)
-	return built.path
+	return gatewayProgram.binary(t)
 }

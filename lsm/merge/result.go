@@ -6,7 +6,8 @@ import "sluice/paimon/rowdata"
 // from batch to batch.
 type Result struct {
 	// Data is what is to be written at the output level: at most one record a key,
-	// in key order.
+	// in key order. It may be the memory of the batch that it is made of, see
+	// [Result.Share].
 	Data *rowdata.KeyValues
 	// Changelog is the changes, in key order: +I, -D, or -U directly followed by
 	// its +U.
@@ -14,6 +15,8 @@ type Result struct {
 	// Index is what changes in an index of the newest record above level 0 of each
 	// key, in key order. Keys whose newest record stays the same are not in it.
 	Index []IndexChange
+
+	own *rowdata.KeyValues // Data, unless it is shared
 }
 
 // IndexChange says that rows From..To (exclusive) of Result.Data are now the
@@ -26,15 +29,21 @@ type IndexChange struct {
 
 // NewResult returns an empty result for records of type t.
 func NewResult(t *rowdata.RowType) *Result {
-	return &Result{Data: rowdata.NewKeyValues(t, 0), Changelog: rowdata.NewKeyValues(t, 0)}
+	own := rowdata.NewKeyValues(t, 0)
+	return &Result{Data: own, Changelog: rowdata.NewKeyValues(t, 0), own: own}
 }
 
 // Reset empties the result and keeps its memory.
 func (r *Result) Reset() {
+	r.Data = r.own
 	r.Data.Reset()
 	r.Changelog.Reset()
 	r.Index = r.Index[:0]
 }
+
+// Share makes Data the batch itself, which holds just what is to be written, until
+// the next Reset.
+func (r *Result) Share(kv *rowdata.KeyValues) { r.Data = kv }
 
 // Put adds row i of Data, which may not have been appended yet, to the index.
 func (r *Result) Put(i int32) {

@@ -141,9 +141,10 @@ func (c *Committer) replace(ctx context.Context, h *head, t *target, s *settings
 	return removed, removedIndex, nil
 }
 
-// upgrade returns the entries with all files at the highest level, if every
-// bucket is in order without merging: no two files overlap, and none has rows
-// that delete. Otherwise it returns them as they are.
+// upgrade returns the entries with the files of each bucket that is in order
+// without merging, since no two of its files overlap, at the highest level. Rows that
+// delete go there, too (format section 4.8). If some files are above level 0 already,
+// all stay as they are.
 func upgrade(added []manifest.Entry, s *settings) ([]manifest.Entry, error) {
 	if s.upgradeTo == 0 {
 		return added, nil
@@ -152,27 +153,28 @@ func upgrade(added []manifest.Entry, s *settings) ([]manifest.Entry, error) {
 		partition string
 		number    int32
 	}
+	place := func(e *manifest.Entry) bucket { return bucket{string(e.Partition), e.Bucket} }
 	buckets := map[bucket][]keyRange{}
 	for i := range added {
 		e := &added[i]
-		if e.Kind != manifest.Add || e.File.Level != 0 || e.Bucket < 0 || e.File.DeleteRowCount == nil || *e.File.DeleteRowCount > 0 {
+		if e.Kind != manifest.Add || e.File.Level > 0 || e.Bucket < 0 {
 			return added, nil
 		}
-		at := bucket{string(e.Partition), e.Bucket}
-		buckets[at] = append(buckets[at], keyRange{e.File.FileName, e.File.MinKey, e.File.MaxKey})
+		buckets[place(e)] = append(buckets[place(e)], keyRange{e.File.FileName, e.File.MinKey, e.File.MaxKey})
 	}
-	for _, files := range buckets {
+	overlaps := map[bucket]bool{}
+	for at, files := range buckets {
 		overlap, err := firstOverlap(files, s.key)
 		if err != nil {
 			return nil, err
 		}
-		if overlap != nil {
-			return added, nil
-		}
+		overlaps[at] = overlap != nil
 	}
 	up := slices.Clone(added)
 	for i := range up {
-		up[i].File.Level = s.upgradeTo
+		if !overlaps[place(&up[i])] {
+			up[i].File.Level = s.upgradeTo
+		}
 	}
 	return up, nil
 }

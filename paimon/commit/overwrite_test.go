@@ -159,7 +159,7 @@ func TestUpgrade(t *testing.T) {
 		"with levels": {map[string]string{"num-levels": "3"}, []manifest.DataFile{namedFile("a", 1)}, "2"},
 		"trigger":     {map[string]string{"num-sorted-run.compaction-trigger": "8"}, []manifest.DataFile{namedFile("a", 1)}, "8"},
 		"off":         {map[string]string{"overwrite-upgrade": "false"}, []manifest.DataFile{namedFile("a", 1)}, "0"},
-		"deletes":     {nil, []manifest.DataFile{with(namedFile("a", 5), 1)}, "0"},
+		"deletes":     {nil, []manifest.DataFile{with(namedFile("a", 5), 1)}, "5"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, spec(test.options))
@@ -169,6 +169,16 @@ func TestUpgrade(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestUpgradeByBucket: a bucket whose files overlap keeps no other from going up.
+func TestUpgradeByBucket(t *testing.T) {
+	f := newFixture(t, spec(map[string]string{"bucket": "2"}))
+	f.commit(New(f.table, quick()), Request{Identifier: 1, Overwrite: &Overwrite{}, Messages: []Message{
+		{NewFiles: []manifest.DataFile{withKeys(namedFile("a", 1), 1, 4), withKeys(namedFile("b", 1), 4, 9)}},
+		{Bucket: 1, NewFiles: []manifest.DataFile{withKeys(namedFile("c", 1), 1, 9)}},
+	}})
+	require.ElementsMatch(t, []string{"0/0 a", "0/0 b", "1/5 c"}, f.live())
 }
 
 // TestOverwriteIsRecomputed lets somebody add a file between the plan and the

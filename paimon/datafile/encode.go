@@ -29,6 +29,9 @@ func newEncoder(w io.Writer, p *plan) (encoder, error) {
 		if err != nil {
 			return nil, err
 		}
+		if enc := p.opts.Encoders.take(w, p.layout, o); enc != nil {
+			return enc, nil
+		}
 		return pqt.NewWriter(w, p.fields, o)
 	case FormatAvro:
 		return avrofile.NewWriter(w, p.fields, avroOptions(&p.opts, p.noStats))
@@ -36,13 +39,18 @@ func newEncoder(w io.Writer, p *plan) (encoder, error) {
 	return nil, &UnsupportedFormatError{Format: p.opts.Format}
 }
 
+// rowGroupBytes is the size of row groups where the table does not say it, as
+// written. A writer holds one in memory. That of other engines, 128 MiB, is before
+// compression and made for readers that give each group to another task.
+const rowGroupBytes = 16 << 20
+
 // parquetOptions reads the options parquet.* of the table (format section 9.5).
 func parquetOptions(o *Options) (pqt.Options, error) {
 	r := optionReader{options: o.Physical}
 	p := pqt.Options{
 		Compression:     strings.ToLower(r.text(o.Compression, "parquet.compression")),
 		ZstdLevel:       int(r.number("parquet.compression.codec.zstd.level", int64(o.ZstdLevel))),
-		RowGroupBytes:   r.bytes("parquet.block.size", r.bytes("file.block-size", 0)),
+		RowGroupBytes:   r.bytes("parquet.block.size", r.bytes("file.block-size", rowGroupBytes)),
 		PageBytes:       int(r.bytes("parquet.page.size", 0)),
 		PageRows:        int(r.number("parquet.page.row.count.limit", 0)),
 		DictionaryBytes: int(r.bytes("parquet.dictionary.page.size", 0)),

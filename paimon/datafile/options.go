@@ -38,6 +38,8 @@ type Options struct {
 	Source          manifest.FileSource
 	FirstSequence   int64            // append tables: number of the first row
 	Now             func() time.Time // creation times; its zone is the wall clock's; nil: time.Now
+	// Encoders keeps memory from file to file; nil: every file has its own.
+	Encoders *Encoders
 }
 
 func (o Options) withDefaults(l Layout) Options {

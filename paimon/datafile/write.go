@@ -140,6 +140,8 @@ func (f *file) finish(ctx context.Context, counter int64) ([]manifest.DataFile, 
 		meta.MinSeq, meta.MaxSeq = counter, counter+f.rows-1
 	}
 	f.plan.stats(&meta, found)
+	f.plan.opts.Encoders.keep(f.enc, f.plan, f.out.size)
+	f.enc = nil
 	metas := make([]manifest.DataFile, len(f.names))
 	for i, name := range f.names {
 		metas[i] = meta

@@ -124,6 +124,7 @@ func eventful(t *testing.T, options map[string]string) *world {
 		if i == 1 {
 			_, err := w.table.CreateTag(w.ctx, "t", paimon.TagOptions{})
 			require.NoError(t, err)
+			require.NoError(t, w.store.Put(w.ctx, w.table.Path+"/tag/tag-success-file/t_SUCCESS", nil))
 		}
 	}
 	live := w.live(w.table)

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"sluice/interop/casefile"
 	"sluice/interop/histories/invariant"
 	"sluice/objstore"
+	"sluice/objstore/faultstore"
 	"sluice/objstore/memstore"
 	"sluice/paimon"
 	"sluice/paimon/commit"
@@ -55,8 +58,12 @@ func (e *Env) Answer(ctx context.Context, c *casefile.Case, o Options) (*casefil
 		o.Store = memstore.New(memstore.Options{})
 	}
 	r := &runner{env: e, c: c, o: o, a: &casefile.Answer{Name: c.Name}}
+	if slices.ContainsFunc(c.Steps, func(s casefile.Step) bool { return s.Crash }) {
+		r.faults = faultstore.New(o.Store)
+		r.o.Store = r.faults
+	}
 	err := r.run(ctx)
-	if closeErr := r.closeWriter(ctx); err == nil && r.a.Error == nil {
+	if closeErr := r.closeWriters(ctx); err == nil && r.a.Error == nil {
 		err = closeErr
 	}
 	return r.a, err
@@ -69,9 +76,13 @@ type runner struct {
 	a     *casefile.Answer
 	cat   *paimon.Catalog
 	table *paimon.Table
-	w     *tablewriter.Writer
-	check *invariant.Checker // nil if the changelog need not be complete
-	next  int64              // first snapshot not read yet
+	w     *tablewriter.Writer // of the commit; nil: not open
+	check *invariant.Checker  // nil if the changelog need not be complete
+	next  int64               // first snapshot not read yet
+
+	writer int                         // number of w
+	others map[int]*tablewriter.Writer // that are open
+	faults *faultstore.Store           // below the table, if there are crashes
 }
 
 const tableName = "db.t"
@@ -128,6 +139,7 @@ func (r *runner) run(ctx context.Context) error {
 // commit does what one commit of the case is.
 func (r *runner) commit(ctx context.Context, i int) error {
 	s := r.c.StepOf(i)
+	r.turnTo(s.Writer)
 	if err := r.before(ctx, i, s); err != nil {
 		return err
 	}
@@ -135,7 +147,12 @@ func (r *runner) commit(ctx context.Context, i int) error {
 		return r.compactor(ctx, s)
 	}
 	overwrite := s.Mode == "overwrite"
-	if s.Reopen || overwrite || len(s.Alter) > 0 || len(s.Dynamic) > 0 {
+	if overwrite || len(s.Alter) > 0 || len(s.Dynamic) > 0 {
+		if err := r.closeWriters(ctx); err != nil {
+			return err
+		}
+	}
+	if s.Reopen {
 		if err := r.closeWriter(ctx); err != nil {
 			return err
 		}
@@ -228,6 +245,10 @@ func (r *runner) open(ctx context.Context, overwrite bool) error {
 		User: "case", CommitInterval: time.Hour, Shards: max(r.o.Shards, 1), Lookup: r.env.cache,
 		Compactions: r.env.compactions, StraightOff: !r.o.Straight,
 	}
+	if r.writer > 0 {
+		o.User = fmt.Sprint(o.User, r.writer)
+		o.Lookup, o.LookupDir = nil, filepath.Join(r.env.dir, o.User)
+	}
 	if overwrite {
 		o.User, o.Overwrite = "case-overwrite", &commit.Overwrite{Dynamic: true}
 	}
@@ -282,15 +303,6 @@ func (r *runner) reset(ctx context.Context, options map[string]string) error {
 		}
 	}
 	return r.alter(ctx, texts)
-}
-
-func (r *runner) closeWriter(ctx context.Context) error {
-	if r.w == nil {
-		return nil
-	}
-	err := r.w.Close(ctx)
-	r.w = nil
-	return err
 }
 
 // follow reads the changes of the snapshots made since the last call.

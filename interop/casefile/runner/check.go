@@ -63,7 +63,7 @@ func Compare(c *casefile.Case, a *casefile.Answer, kinds bool) string {
 		if err != nil {
 			return err.Error()
 		}
-		if d := casefile.Differ(fmt.Sprintf("changelog of commit %d", i+1), want, lines(a.Changelog[i]), c.Order == "any"); d != "" {
+		if d := casefile.Differ(fmt.Sprintf("changelog of commit %d", i+1), want, lines(a.Changelog[i], casefile.Placed(at(c.Changelog, i))), c.Order == "any"); d != "" {
 			return d
 		}
 		if kinds && i < len(c.Kinds) {
@@ -104,7 +104,7 @@ func compareEnd(c *casefile.Case, a *casefile.Answer, reads bool) string {
 		if err != nil {
 			return err.Error()
 		}
-		if d := casefile.Differ(fmt.Sprintf("changes between %v", in.Between), want, lines(a.Reads[i]), in.Order == "any"); d != "" {
+		if d := casefile.Differ(fmt.Sprintf("changes between %v", in.Between), want, lines(a.Reads[i], false), in.Order == "any"); d != "" {
 			return d
 		}
 	}
@@ -135,10 +135,14 @@ func compareError(c *casefile.Case, a *casefile.Answer) string {
 	return ""
 }
 
-func lines(changes []casefile.Change) []string {
+func lines(changes []casefile.Change, placed bool) []string {
 	var out []string
 	for _, c := range changes {
-		out = append(out, c.Text())
+		if placed {
+			out = append(out, c.Placed())
+		} else {
+			out = append(out, c.Text())
+		}
 	}
 	return out
 }

@@ -31,7 +31,7 @@ func NewEnv(dir string) (*Env, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Env{dir: dir, compactions: tablewriter.NewCompactions(0)}
+	e := &Env{dir: dir, compactions: tablewriter.NewCompactions(tablewriter.CompactionLimits{})}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}

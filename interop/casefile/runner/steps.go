@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"sluice/interop/casefile"
+	"sluice/objstore/faultstore"
 	"sluice/tablewriter"
 )
 
@@ -23,12 +24,15 @@ func (r *runner) before(ctx context.Context, i int, s casefile.Step) error {
 		return nil
 	}
 	if s.Index != casefile.IndexSave {
-		if err := r.closeWriter(ctx); err != nil {
+		if err := r.closeWriters(ctx); err != nil {
 			return err
 		}
 	}
 	return r.env.disturb(s.Index)
 }
+
+// noCommit lets no snapshot be made.
+var noCommit = faultstore.Rule{Ops: []faultstore.Op{faultstore.PutIfAbsent}}
 
 // crash hands the rows of commit i to the writer that is open and gives it up
 // without a commit: nothing of them may be seen.
@@ -47,8 +51,10 @@ func (r *runner) crash(ctx context.Context, i int) error {
 	}
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
-	_ = r.w.Close(gone) // says that rows were dropped
+	r.faults.SetRules(noCommit) // or a writer that is fast enough would make one
+	_ = r.w.Close(gone)         // says that rows were dropped
 	r.w = nil
+	r.faults.SetRules()
 	return nil
 }
 

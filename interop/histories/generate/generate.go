@@ -1,7 +1,9 @@
 // Package generate makes random histories with what the other engine's generator
 // does not have: crashes, a lookup index that is gone, damaged or behind the table,
-// a compactor beside a writer that only writes, overwrites, columns that are added
-// in the middle, several buckets and partitions at once, and commits of many rows.
+// a compactor beside a writer that only writes, two writers, overwrites that may
+// change the number of buckets, schema changes of all kinds in the middle, patient
+// compaction, rows that grow too old, nested rows and sketches, several buckets and
+// partitions at once, and commits of many rows.
 package generate
 
 import (
@@ -21,8 +23,22 @@ func Case(seed uint64) *casefile.Case {
 	return g.c
 }
 
+// role is what a column is there for, which decides about its values and about what
+// schema changes may do to it.
+type role int
+
+const (
+	free  role = iota // no option names it
+	named             // options name it
+	key
+	partition
+	moment // record-level.time-field
+)
+
 type column struct {
 	name, typ string
+	role      role
+	function  string // if values are made for it
 }
 
 type generator struct {
@@ -35,6 +51,10 @@ type generator struct {
 	writeOnly bool // and a compactor
 	parts     bool
 	keys      int
+	of        [][]int  // keys by the writer that has them; nil: one writer
+	bound     bool     // num-levels does not hang on the trigger
+	fresh     int      // number of the next name
+	dropped   []string // names of columns that there were
 }
 
 func (g *generator) chance(p float64) bool { return g.Float64() < p }
@@ -43,92 +63,11 @@ func pick[T any](g *generator, of ...T) T { return of[g.IntN(len(of))] }
 
 func (g *generator) option(name string, value any) { g.c.Options[name] = fmt.Sprint(value) }
 
-// table draws options and columns.
-func (g *generator) table() {
-	g.engine = pick(g, "deduplicate", "deduplicate", "partial-update", "aggregation", "first-row")
-	g.producer = pick(g, "lookup", "lookup", "full-compaction")
-	if g.engine == "first-row" {
-		g.producer = "lookup"
-	}
-	g.option("merge-engine", g.engine)
-	g.option("changelog-producer", g.producer)
-	g.option("bucket", pick(g, 1, 1, 2, 3))
-	if g.chance(0.5) {
-		g.option("num-sorted-run.compaction-trigger", 2+g.IntN(3))
-	}
-	if g.chance(0.3) {
-		g.option("num-levels", 2+g.IntN(4))
-	}
-	if g.chance(0.3) {
-		g.option("changelog-producer.row-deduplicate", true)
-	}
-	if g.writeOnly = g.chance(0.2); g.writeOnly {
-		g.option("write-only", true)
-	}
-	g.keys = pick(g, 3, 8, 40)
-	g.columns = []column{{"k", "INT NOT NULL"}}
-	g.c.Schema.PK = []string{"k"}
-	if g.parts = g.chance(0.3); g.parts {
-		g.columns = append(g.columns, column{"p", "STRING NOT NULL"})
-		g.c.Schema.PK, g.c.Schema.Partition = []string{"p", "k"}, []string{"p"}
-	}
-	switch g.engine {
-	case "deduplicate":
-		g.retracts = true
-		g.columns = append(g.columns, column{"v", "STRING"}, column{"w", "INT"})
-	case "first-row":
-		g.columns = append(g.columns, column{"v", "STRING"})
-	case "partial-update":
-		g.partial()
-	case "aggregation":
-		g.aggregation()
-	}
-	if g.engine != "first-row" && g.chance(0.3) {
-		g.columns = append(g.columns, column{"s", "INT"})
-		g.option("sequence.field", "s")
-		if g.chance(0.3) {
-			g.option("sequence.field.sort-order", "descending")
-		}
-	}
-	for _, c := range g.columns {
-		g.c.Schema.Fields = append(g.c.Schema.Fields, c.name+" "+c.typ)
-	}
-}
-
-func (g *generator) partial() {
-	g.columns = append(g.columns, column{"v", "STRING"}, column{"w", "INT"})
-	switch g.IntN(3) {
-	case 0:
-		g.option("partial-update.remove-record-on-delete", true)
-		g.retracts = true
-	case 1:
-		g.columns = append(g.columns, column{"g", "INT"})
-		g.option("fields.g.sequence-group", "v,w")
-		g.option("fields.w.aggregate-function", pick(g, "sum", "last_value", "last_non_null_value"))
-		if g.chance(0.5) {
-			g.option("partial-update.remove-record-on-sequence-group", "g")
-		}
-		g.retracts = true
-	}
-}
-
-func (g *generator) aggregation() {
-	g.columns = append(g.columns, column{"v", "STRING"}, column{"w", "BIGINT"}, column{"x", "INT"})
-	g.option("fields.v.aggregate-function", pick(g, "last_value", "last_non_null_value"))
-	g.option("fields.w.aggregate-function", "sum")
-	g.option("fields.x.aggregate-function", pick(g, "max", "min"))
-	g.option("fields.x.ignore-retract", true)
-	if g.chance(0.3) {
-		delete(g.c.Options, "fields.x.ignore-retract")
-		g.option("aggregation.remove-record-on-delete", true)
-		return
-	}
-	g.retracts = true
-}
+func (g *generator) has(option string) bool { return g.c.Options[option] != "" }
 
 // commits draws rows and what happens between commits.
 func (g *generator) commits() {
-	altered, saved := false, false
+	altered, saved := 0, false
 	n := 4 + g.IntN(8)
 	if g.chance(0.1) {
 		n = 25 // levels fill up
@@ -150,21 +89,27 @@ func (g *generator) commits() {
 			s.Index = casefile.IndexOld
 		case p < 0.46:
 			s.Index = pick(g, casefile.IndexDelete, casefile.IndexCut, casefile.IndexFlip)
-		case p < 0.52 && !g.writeOnly:
+		case p < 0.52 && !g.writeOnly && g.of == nil:
 			s.Mode = "overwrite"
-		case p < 0.58 && !altered:
-			s.Alter, altered = []string{"add column z INT"}, true
-			g.columns = append(g.columns, column{"z", "INT"})
-		case p < 0.62:
+			if !g.parts && !g.has("record-level.expire-time") && g.chance(0.4) {
+				s.Alter = []string{fmt.Sprintf("set option bucket=%d", 1+g.IntN(4))}
+			}
+		case p < 0.64 && altered < 3 && !g.has("record-level.expire-time"):
+			s.Alter = g.alter()
+			altered++
+		case p < 0.68:
 			rows = 100 + g.IntN(200)
 		}
 		full := g.producer == "full-compaction" && g.chance(0.5) || g.chance(0.1)
 		if full && s.Mode == "" && (!g.writeOnly || s.User != "") {
 			s.Compact = "full"
 		}
+		if g.of != nil {
+			s.Writer = g.IntN(len(g.of))
+		}
 		commit := []casefile.Row{}
 		for range rows {
-			commit = append(commit, g.row(s.Mode != ""))
+			commit = append(commit, g.row(s))
 		}
 		g.c.Commits, g.c.Steps = append(g.c.Commits, commit), append(g.c.Steps, s)
 	}
@@ -173,7 +118,8 @@ func (g *generator) commits() {
 	}
 }
 
-func (g *generator) row(insert bool) casefile.Row {
+func (g *generator) row(s casefile.Step) casefile.Row {
+	insert := s.Mode != ""
 	r := casefile.Row{Kind: pick(g, "+I", "+I", "+U", "-D", "-U")}
 	if r.Kind[0] == '-' && !g.retracts || insert {
 		r.Kind = "+I"
@@ -182,22 +128,35 @@ func (g *generator) row(insert bool) casefile.Row {
 		r.Kind = "-D"
 	}
 	for _, c := range g.columns {
-		r.Row = append(r.Row, g.value(c))
+		r.Row = append(r.Row, g.value(c, s.Writer))
 	}
 	return r
 }
 
-func (g *generator) value(c column) any {
-	number := func(n int) any { return json.Number(strconv.Itoa(n)) }
+func number(n int) any { return json.Number(strconv.Itoa(n)) }
+
+func (g *generator) value(c column, writer int) any {
 	switch {
-	case c.name == "k":
+	case c.role == key && g.of != nil:
+		return number(pick(g, g.of[writer]...))
+	case c.role == key:
 		return number(1 + g.IntN(g.keys))
-	case c.name == "p":
+	case c.role == partition:
 		return pick(g, "x", "y")
+	case c.role == moment:
+		return pick(g, number(longAgo), number(farAway), number(farAway), nil)
 	case g.chance(0.2):
 		return nil
+	case c.function != "":
+		return g.valueOf(c)
 	case c.typ == "STRING":
 		return pick(g, "a", "b", "", "a text that is too long to stand in a fixed part")
 	}
 	return number(g.IntN(12) - 2)
 }
+
+// Seconds that are too old whenever a test runs, and such that are not.
+const (
+	longAgo = 1_000
+	farAway = 2_147_480_000
+)

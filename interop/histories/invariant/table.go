@@ -55,10 +55,12 @@ func NewChecker(t *paimon.Table) (*Checker, error) {
 	return &Checker{t: t, next: 1}, nil
 }
 
-// Complete tells whether the changelog of a table must fold to the table.
+// Complete tells whether the changelog of a table must fold to the table. Rows that
+// grow too old (record-level.expire-time) go without a change.
 func Complete(s *paimon.Schema) bool {
 	p := s.ChangelogProducer()
-	return s.HasPrimaryKey() && (p == paimon.ProducerLookup || p == paimon.ProducerFullCompaction) && !s.DeletionVectors()
+	return s.HasPrimaryKey() && (p == paimon.ProducerLookup || p == paimon.ProducerFullCompaction) && !s.DeletionVectors() &&
+		!s.Options.Has(paimon.OptRecordLevelExpireTime)
 }
 
 // Use makes the checker go on with a table that was opened anew, after a schema

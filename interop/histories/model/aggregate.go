@@ -17,6 +17,7 @@ type aggregate struct {
 	delimiter     string
 	ignoreRetract bool
 	wraps         bool // sums of integers wrap around
+	nested        nested
 	taken         bool // of first_value and first_non_null_value: the first was seen
 }
 
@@ -79,6 +80,10 @@ func (a *aggregate) add(acc, in any) (any, error) {
 			out[k] = v
 		}
 		return out, nil
+	case "nested_update", "nested_partial_update":
+		return a.nested.add(acc.([]any), in.([]any), a.function == "nested_partial_update"), nil
+	case "rbm32", "theta_sketch", "hll_sketch":
+		return acc.(sketch).union(in.(sketch)), nil
 	}
 	return nil, &UnknownError{"function " + a.function}
 }
@@ -131,6 +136,11 @@ func (a *aggregate) retract(acc, in any) (any, error) {
 			}
 		}
 		return out, nil
+	case "nested_update":
+		if acc == nil || in == nil {
+			return acc, nil
+		}
+		return a.nested.retract(acc.([]any), in.([]any)), nil
 	case "merge_map":
 		if acc == nil || in == nil {
 			return acc, nil
@@ -260,4 +270,10 @@ func (a *aggregate) collect(acc, in any) any {
 	// The order of a set means nothing; it is made the same for equal sets.
 	slices.SortFunc(all, compare)
 	return slices.CompactFunc(all, same)
+}
+
+// unordered tells whether the order of the elements is that of a hash table, or is
+// compared as if it were.
+func (a *aggregate) unordered() bool {
+	return a.function == "collect" || len(a.nested.key) > 0
 }

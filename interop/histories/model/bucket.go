@@ -16,14 +16,15 @@ type run struct {
 
 // bucket is a state that a bucket may be in. States are never changed.
 type bucket struct {
-	runs []run // in the order of picking
-	next int64 // sequence number
+	runs   []run // in the order of picking
+	next   int64 // sequence number
+	waited int   // picks that found nothing, of those that have patience
 }
 
 // text is equal for equal states.
 func (b *bucket) text() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "%d", b.next)
+	fmt.Fprintf(&s, "%d,%d", b.next, b.waited)
 	for _, r := range b.runs {
 		fmt.Fprintf(&s, "|%d", r.level)
 		for _, k := range r.records {
@@ -108,7 +109,7 @@ func (m *Model) flush(b *bucket, rows []*record) step {
 			s.changes = append(s.changes, change{r.kind, r.vals})
 		}
 	}
-	s.state = &bucket{runs: append([]run{file}, b.runs...), next: next}
+	s.state = &bucket{runs: append([]run{file}, b.runs...), next: next, waited: b.waited}
 	return s
 }
 

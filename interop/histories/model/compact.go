@@ -13,7 +13,7 @@ func (m *Model) compact(s step, p pick) []step {
 	for _, r := range s.state.runs {
 		highest = max(highest, r.level)
 	}
-	c := &compaction{Model: m, rest: rest, out: p.out, drop: p.out >= highest, alone: p.n == 1}
+	c := &compaction{Model: m, rest: rest, out: p.out, drop: p.out >= highest, alone: p.n == 1 && !m.expiry.any(in)}
 	for _, r := range in {
 		c.zero = c.zero || r.level == 0
 	}
@@ -23,7 +23,7 @@ func (m *Model) compact(s step, p pick) []step {
 	out := run{level: p.out}
 	var changes []change
 	free := false
-	for group := range m.merged(in) {
+	for group := range m.merged(m.expiry.left(in)) {
 		r, ch, err := c.key(group)
 		if err != nil {
 			return []step{{err: err}}
@@ -60,7 +60,7 @@ type compaction struct {
 }
 
 func (c *compaction) end(s step, out run, changes []change) step {
-	state := &bucket{next: s.state.next}
+	state := &bucket{next: s.state.next, waited: s.state.waited}
 	if len(out.records) > 0 {
 		state.runs = append(state.runs, out)
 	}
@@ -179,6 +179,9 @@ func (c *compaction) find(r *record) *record {
 	for _, level := range c.rest {
 		for _, k := range level.records {
 			if level.level > c.out && compareKeys(k, r) == 0 {
+				if c.expiry.old(k) {
+					return nil
+				}
 				return k
 			}
 		}

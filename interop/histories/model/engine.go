@@ -246,6 +246,13 @@ func (e *engine) build(options map[string]string, sequence []int, wraps bool) er
 		if d, ok := options[prefix+"list-agg-delimiter"]; ok {
 			e.aggregates[i].delimiter = d
 		}
+		if c.elem == "ROW" {
+			n, err := newNested(c, prefix, options)
+			if err != nil {
+				return err
+			}
+			e.aggregates[i].nested = n
+		}
 	}
 	for name, value := range options {
 		if s, ok := strings.CutSuffix(name, ".sequence-group"); ok && strings.HasPrefix(s, "fields.") {

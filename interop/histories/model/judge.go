@@ -188,6 +188,9 @@ func (j *judgement) follow(at spot, s casefile.Step, rows []*record, touched map
 	}
 	var out []step
 	for _, b := range states {
+		if b.waited != 0 && forgets(s) {
+			b = &bucket{runs: b.runs, next: b.next}
+		}
 		flushed := j.flush(b, rows)
 		if flushed.err != nil {
 			out = append(out, flushed)
@@ -198,7 +201,7 @@ func (j *judgement) follow(at spot, s casefile.Step, rows []*record, touched map
 			for _, x := range j.picks(flushed) {
 				x.changes = nil
 				if x.err == nil {
-					x.state = j.upgraded(x.state)
+					x.state = j.upgraded(x.state) // and the writer is done
 				}
 				out = append(out, x)
 			}
@@ -210,7 +213,7 @@ func (j *judgement) follow(at spot, s casefile.Step, rows []*record, touched map
 		}
 		begun := []step{flushed}
 		if s.Compact == "full" && (touched[at] || s.User != "") {
-			begun = j.compact(flushed, j.picker.full(flushed.state.runs))
+			begun = j.compact(flushed, j.full(flushed.state.runs))
 		}
 		for _, x := range begun {
 			if x.err != nil {
@@ -229,11 +232,26 @@ func (j *judgement) follow(at spot, s casefile.Step, rows []*record, touched map
 	return out, nil
 }
 
+// forgets tells whether the commit is that of a writer that was opened anew, and so
+// knows nothing of what was not picked before.
+func forgets(s casefile.Step) bool {
+	return s.Reopen || s.Crash || s.User != "" || len(s.Alter) > 0 || len(s.Dynamic) > 0 || s.Index != "" && s.Index != casefile.IndexSave
+}
+
+// full is the pick of a full compaction that was asked for; files of the highest
+// level are written again if they have records that are too old.
+func (j *judgement) full(runs []run) pick {
+	if len(runs) == 1 && runs[0].level == j.picker.top && j.expiry.any(runs) {
+		return pick{1, j.picker.top}
+	}
+	return j.picker.full(runs)
+}
+
 // upgraded moves the file of an overwrite that was not compacted to the highest
 // level, deletes and all (semantics section 1.7).
 func (j *judgement) upgraded(b *bucket) *bucket {
 	if len(b.runs) != 1 || b.runs[0].level != 0 {
-		return b
+		return &bucket{next: b.next, runs: b.runs}
 	}
 	return &bucket{next: b.next, runs: []run{{level: j.picker.top, records: b.runs[0].records}}}
 }
@@ -241,8 +259,12 @@ func (j *judgement) upgraded(b *bucket) *bucket {
 // picks returns what may come of the compaction that each commit begins.
 func (j *judgement) picks(s step) []step {
 	var out []step
-	for _, p := range j.picker.possible(s.state.runs) {
-		done := j.compact(s, p)
+	for _, p := range j.picker.choices(s.state) {
+		from := s
+		if p.waited != s.state.waited {
+			from.state = &bucket{runs: s.state.runs, next: s.state.next, waited: p.waited}
+		}
+		done := j.compact(from, p.pick)
 		for i := range done {
 			done[i].compacted = done[i].compacted || s.compacted
 		}

@@ -56,8 +56,11 @@ type Model struct {
 	ignoreBefore   bool
 	writeOnly      bool
 	partition      []int
+	options        map[string]string // of the table; schema changes alter them
 	place          func(row []any) (int, error)
 	numBuckets     int
+	expiry         expiry
+	evolved        bool               // there were schema changes
 	buckets        map[spot][]*bucket // the states that each may be in
 }
 
@@ -71,7 +74,8 @@ func (s spot) String() string { return fmt.Sprintf("%s/bucket %d", s.partition, 
 
 // New returns the model of a case's table.
 func New(c *casefile.Case, o Options) (*Model, error) {
-	m := &Model{o: o, c: c, buckets: map[spot][]*bucket{}}
+	m := &Model{o: o, c: c, options: map[string]string{}, buckets: map[spot][]*bucket{}}
+	maps.Copy(m.options, c.Options)
 	for _, f := range c.Schema.Fields {
 		col, err := parseColumn(f)
 		if err != nil {
@@ -82,16 +86,13 @@ func New(c *casefile.Case, o Options) (*Model, error) {
 	if len(c.Schema.PK) == 0 {
 		return nil, &UnknownError{"tables without a primary key"}
 	}
-	if err := m.build(c.Options); err != nil {
-		return nil, err
-	}
-	return m, m.placement()
+	return m, m.build(m.options)
 }
 
 // unknown are options that change what the model would have to say.
 var unknown = []string{
-	"deletion-vectors.enabled", "lookup-compact", "rowkind.field", "compaction.optimization-interval", "compaction.total-size-threshold",
-	"compaction.incremental-size-threshold", "record-level.expire-time", "streaming-read-overwrite", "sequence.snapshot-ordering",
+	"deletion-vectors.enabled", "rowkind.field", "compaction.optimization-interval", "compaction.total-size-threshold",
+	"compaction.incremental-size-threshold", "streaming-read-overwrite", "sequence.snapshot-ordering",
 	"num-sorted-run.stop-trigger", "dynamic-partition-overwrite",
 }
 
@@ -144,8 +145,24 @@ func (m *Model) build(options map[string]string) error {
 		return err
 	}
 	m.picker.top = max(levels, 2) - 1
+	if options["lookup-compact"] == "gentle" && m.lookup {
+		m.picker.patience = 2 * m.picker.trigger
+		if err := number(options, "lookup-compact.max-interval", &m.picker.patience); err != nil {
+			return err
+		}
+		m.picker.patience = max(m.picker.patience, m.picker.trigger)
+	}
+	if err := m.expiry.build(options, m.engine.columns); err != nil {
+		return err
+	}
+	if m.expiry.on && m.evolved { // statistics of an older schema are not looked at
+		return &UnknownError{"record-level.expire-time with schema changes"}
+	}
 	m.numBuckets = 1
-	return number(options, "bucket", &m.numBuckets)
+	if err := number(options, "bucket", &m.numBuckets); err != nil {
+		return err
+	}
+	return m.placement()
 }
 
 func number(options map[string]string, name string, into *int) error {
@@ -163,26 +180,44 @@ func number(options map[string]string, name string, into *int) error {
 
 // placement prepares telling the bucket of a row.
 func (m *Model) placement() error {
-	options := map[string]string{"bucket": "1"}
-	maps.Copy(options, m.c.Options)
-	s, err := paimon.NewSchema(paimon.SchemaSpec{Schema: m.c.Schema, Options: options}, 0)
+	switch {
+	case m.numBuckets < 1:
+		return &UnknownError{"bucket = " + m.options["bucket"]}
+	case m.numBuckets == 1:
+		m.place = func([]any) (int, error) { return 0, nil }
+		return nil
+	}
+	spec := paimon.SchemaSpec{
+		Schema:  paimon.ColumnsSpec{PK: m.c.Schema.PK, Partition: m.c.Schema.Partition},
+		Options: map[string]string{"bucket": strconv.Itoa(m.numBuckets)},
+	}
+	for _, name := range []string{"bucket-key", "bucket-function.type"} {
+		if v, ok := m.options[name]; ok {
+			spec.Options[name] = v
+		}
+	}
+	var at []int // positions of the columns that the bucket may hang on
+	for i, c := range m.engine.columns {
+		if slices.Contains(m.engine.key, i) {
+			at = append(at, i)
+			spec.Schema.Fields = append(spec.Schema.Fields, c.name+" "+c.text)
+		}
+	}
+	s, err := paimon.NewSchema(spec, 0)
 	if err != nil {
 		return err
-	}
-	if m.numBuckets < 1 {
-		return &UnknownError{"bucket = " + options["bucket"]}
 	}
 	b, err := rowdata.NewBucketer(s.BucketFunction(), s.BucketKeyTypes(), m.numBuckets)
 	if err != nil {
 		return err
 	}
-	keys, width := s.BucketKey(), len(s.Fields)
+	keys := s.BucketKey()
 	m.place = func(row []any) (int, error) {
-		if m.numBuckets == 1 {
-			return 0, nil
+		batch, key := rowdata.NewBatch(s.RowType(), 1), make([]any, len(at))
+		for i, p := range at {
+			key[i] = row[p]
 		}
-		batch := rowdata.NewBatch(s.RowType(), 1)
-		if err := rowdata.AppendJSONRow(batch, row[:width]); err != nil {
+		if err := rowdata.AppendJSONRow(batch, key); err != nil {
 			return 0, err
 		}
 		cols := make([]*rowdata.Vector, len(keys))
@@ -235,37 +270,6 @@ func (m *Model) rows(commit []casefile.Row) (rows map[spot][]*record, touched ma
 	return rows, touched, nil
 }
 
-// alter applies schema changes: columns that are added at the end.
-func (m *Model) alter(changes []string) error {
-	for _, text := range changes {
-		name, ok := strings.CutPrefix(text, "add column ")
-		if !ok || strings.Contains(name, " AFTER ") || strings.HasSuffix(name, " FIRST") {
-			return &UnknownError{"alter: " + text}
-		}
-		c, err := parseColumn(name)
-		if err != nil {
-			return err
-		}
-		m.engine.columns = append(m.engine.columns, c)
-	}
-	for at, states := range m.buckets {
-		for i, b := range states {
-			wide := &bucket{next: b.next}
-			for _, r := range b.runs {
-				w := run{level: r.level}
-				for _, k := range r.records {
-					clone := *k
-					clone.vals = append(slices.Clone(k.vals), make([]any, len(changes))...)
-					w.records = append(w.records, &clone)
-				}
-				wide.runs = append(wide.runs, w)
-			}
-			m.buckets[at][i] = wide
-		}
-	}
-	return m.build(m.c.Options)
-}
-
 // dynamic applies the options that hold for one commit.
 func (m *Model) dynamic(options map[string]string) error {
 	for name := range options {
@@ -273,35 +277,22 @@ func (m *Model) dynamic(options map[string]string) error {
 			return &UnknownError{"dynamic option " + name}
 		}
 	}
-	all := maps.Clone(m.c.Options)
-	if all == nil {
-		all = map[string]string{}
-	}
+	all := maps.Clone(m.options)
 	maps.Copy(all, options)
 	return m.build(all)
 }
 
-// text renders a row so that equal rows have equal texts. An array that collect
-// builds is a multiset.
+// text renders a row so that equal rows have equal texts. An array whose order is
+// that of a hash table is a multiset.
 func (m *Model) text(kind string, vals []any) string {
 	row := make([]any, len(vals))
 	for i, v := range vals {
 		row[i] = m.engine.columns[i].json(v)
-	}
-	return kind + casefile.Canonical(m.unordered(row))
-}
-
-// unordered puts the arrays that collect builds into one order.
-func (m *Model) unordered(row []any) []any {
-	for i, v := range row {
-		if list, ok := v.([]any); ok && i < len(m.engine.aggregates) && m.engine.aggregates[i].function == "collect" {
-			row = slices.Clone(row)
-			sorted := slices.Clone(list)
-			slices.SortFunc(sorted, func(a, b any) int { return strings.Compare(casefile.Canonical(a), casefile.Canonical(b)) })
-			row[i] = sorted
+		if list, ok := row[i].([]any); ok && m.engine.aggregates[i].unordered() {
+			row[i] = slices.SortedFunc(slices.Values(list), func(a, b any) int { return strings.Compare(casefile.Canonical(a), casefile.Canonical(b)) })
 		}
 	}
-	return row
+	return kind + casefile.Canonical(row)
 }
 
 // seen renders a row of an answer as text does.

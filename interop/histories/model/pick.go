@@ -8,6 +8,7 @@ type pick struct{ n, out int }
 type picker struct {
 	trigger, top int
 	forceUp      bool // level 0 is taken up each time
+	patience     int  // or only after so many times; 0: each time
 }
 
 // full is a full compaction that was asked for.
@@ -18,12 +19,49 @@ func (p *picker) full(runs []run) pick {
 	return pick{len(runs), p.top}
 }
 
+// choice is a pick with how often nothing was picked since level 0 was taken up.
+type choice struct {
+	pick
+	waited int
+}
+
+// choices returns what can be picked of a bucket: with patience, nothing but what
+// universal compaction wants until it was asked often enough.
+func (p *picker) choices(b *bucket) (out []choice) {
+	if p.patience == 0 {
+		for _, k := range p.possible(b.runs, p.forceUp) {
+			out = append(out, choice{k, 0})
+		}
+		return out
+	}
+	for _, k := range p.possible(b.runs, false) {
+		// Runs that are settled were picked all the same, and are not waited for.
+		if k != (pick{}) {
+			out = append(out, choice{k, b.waited})
+		}
+	}
+	found := map[pick]bool{}
+	if p.universal(b.runs, found); !found[pick{}] {
+		if len(out) == 0 {
+			out = append(out, choice{pick{}, b.waited})
+		}
+		return out
+	}
+	if b.waited+1 < p.patience {
+		return append(out, choice{pick{}, b.waited + 1})
+	}
+	for _, k := range p.possible(b.runs, true) {
+		out = append(out, choice{k, 0})
+	}
+	return out
+}
+
 // possible returns every pick that could be made if the sizes of runs were
 // suitable.
-func (p *picker) possible(runs []run) []pick {
+func (p *picker) possible(runs []run, forceUp bool) []pick {
 	found := map[pick]bool{}
 	p.universal(runs, found)
-	if found[pick{}] && p.forceUp {
+	if found[pick{}] && forceUp {
 		delete(found, pick{})
 		n := 0
 		for n < len(runs) && runs[n].level == 0 {

@@ -32,10 +32,25 @@ func TestPossiblePicks(t *testing.T) {
 			for _, level := range c.levels {
 				runs = append(runs, run{level: level})
 			}
-			got := c.p.possible(runs)
+			got := c.p.possible(runs, c.p.forceUp)
 			slices.SortFunc(got, func(a, b pick) int { return slices.Compare([]int{a.n, a.out}, []int{b.n, b.out}) })
 			require.Equal(t, c.want, slices.Compact(got))
 			require.Equal(t, c.full, c.p.full(runs))
 		})
+	}
+}
+
+// With patience nothing but universal compaction picks, until it found nothing so
+// often; then level 0 must go up.
+func TestPatience(t *testing.T) {
+	p := picker{trigger: 3, top: 5, forceUp: true, patience: 2}
+	b := &bucket{runs: []run{{level: 0}, {level: 5}}}
+	require.Equal(t, []choice{{pick{}, 1}}, p.choices(b))
+	b.waited = 1
+	require.ElementsMatch(t, []choice{{pick{1, 4}, 0}, {pick{2, 5}, 0}}, p.choices(b))
+	b.runs = append([]run{{level: 0}, {level: 0}, {level: 0}}, b.runs...)
+	for _, c := range p.choices(b) {
+		require.NotZero(t, c.n)
+		require.Equal(t, 1, c.waited, "what is picked otherwise does not count")
 	}
 }

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"sluice/interop/casefile"
 )
@@ -94,4 +95,28 @@ func (m *Model) row(vals []any) []any {
 		out[i] = m.engine.columns[i].json(v)
 	}
 	return out
+}
+
+// Rows renders rows that a case has at the end so that equal ones have equal texts,
+// whatever order a hash table gave to what is in them. The texts are sorted.
+func Rows(c *casefile.Case, final []any) ([]string, error) {
+	m, err := New(c, Options{})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range c.Steps {
+		if len(s.Alter) > 0 {
+			if err := m.alter(s.Alter); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out := make([]string, len(final))
+	for i := range final {
+		if out[i], err = m.seen("", final[i]); err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(out)
+	return out, nil
 }

@@ -12,14 +12,17 @@ import (
 )
 
 // Values are nil, bool, int64, float64, string, *big.Int (a DECIMAL without its
-// point), []any and map[string]any. They are never changed.
+// point), []any (an ARRAY, or a ROW as the element of one), map[string]any and
+// sketch. They are never changed.
 
 // column is a column of the table.
 type column struct {
 	name    string
-	root    string // INT, STRING, DECIMAL, ...
-	scale   int    // of DECIMAL
-	elem    string // of ARRAY: root of the elements, of MAP: root of the values
+	text    string   // the type as it was written, NULL or not included
+	root    string   // INT, STRING, DECIMAL, ...
+	scale   int      // of DECIMAL
+	elem    string   // of ARRAY: root of the elements, of MAP: root of the values
+	fields  []column // of ARRAY of ROW: those of the rows
 	notNull bool
 }
 
@@ -28,10 +31,19 @@ func parseColumn(text string) (column, error) {
 	if !ok {
 		return column{}, fmt.Errorf("column %q: no type", text)
 	}
-	c := column{name: name, notNull: strings.HasSuffix(typ, "NOT NULL")}
+	c := column{name: name, text: typ, notNull: strings.HasSuffix(typ, "NOT NULL")}
 	typ = strings.TrimSpace(strings.TrimSuffix(typ, "NOT NULL"))
 	c.root, _, _ = strings.Cut(typ, "(")
 	switch {
+	case strings.HasPrefix(typ, "ARRAY<ROW<"):
+		c.root, c.elem = "ARRAY", "ROW"
+		for _, f := range strings.Split(strings.TrimSuffix(typ[10:], ">>"), ",") {
+			field, err := parseColumn(f)
+			if err != nil {
+				return column{}, err
+			}
+			c.fields = append(c.fields, field)
+		}
 	case strings.HasPrefix(typ, "ARRAY<"):
 		c.root, c.elem = "ARRAY", strings.TrimSuffix(typ[6:], ">")
 	case strings.HasPrefix(typ, "MAP<STRING,"):
@@ -44,10 +56,10 @@ func parseColumn(text string) (column, error) {
 	switch c.root {
 	case "ARRAY", "MAP":
 		switch c.elem {
-		case "INT", "BIGINT", "STRING", "DOUBLE", "BOOLEAN":
+		case "INT", "BIGINT", "STRING", "DOUBLE", "BOOLEAN", "ROW":
 			return c, nil
 		}
-	case "TINYINT", "SMALLINT", "INT", "BIGINT", "DOUBLE", "BOOLEAN", "STRING", "DECIMAL":
+	case "TINYINT", "SMALLINT", "INT", "BIGINT", "DOUBLE", "BOOLEAN", "STRING", "DECIMAL", "BYTES":
 		return c, nil
 	}
 	return column{}, &UnknownError{"type " + typ}
@@ -63,11 +75,24 @@ func (c column) parse(x any) (any, error) {
 		}
 		out := make([]any, len(list))
 		for i := range list {
-			v, err := column{name: c.name, root: c.elem}.parse(list[i])
+			v, err := column{name: c.name, root: c.elem, fields: c.fields}.parse(list[i])
 			if err != nil {
 				return nil, err
 			}
 			out[i] = v
+		}
+		return out, nil
+	case "ROW":
+		m, ok := x.(map[string]any)
+		if !ok {
+			return scalar(c, x)
+		}
+		out := make([]any, len(c.fields))
+		for i, f := range c.fields {
+			var err error
+			if out[i], err = f.parse(m[f.name]); err != nil {
+				return nil, err
+			}
 		}
 		return out, nil
 	case "MAP":
@@ -100,6 +125,8 @@ func scalar(c column, x any) (any, error) {
 		switch c.root {
 		case "STRING":
 			return v, nil
+		case "BYTES":
+			return parseSketch(v)
 		case "DOUBLE":
 			return strconv.ParseFloat(strings.Replace(v, "Infinity", "Inf", 1), 64)
 		case "DECIMAL":
@@ -156,11 +183,20 @@ func (c column) json(v any) any {
 		}
 		return digits
 	case []any:
+		if c.root == "ROW" {
+			out := map[string]any{}
+			for i, f := range c.fields {
+				out[f.name] = f.json(v[i])
+			}
+			return out
+		}
 		out := make([]any, len(v))
 		for i := range v {
-			out[i] = column{root: c.elem}.json(v[i])
+			out[i] = column{root: c.elem, fields: c.fields}.json(v[i])
 		}
 		return out
+	case sketch:
+		return v.text()
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k := range v {
@@ -231,6 +267,9 @@ func same(a, b any) bool {
 		return x == b.(float64)
 	case []any:
 		return slices.EqualFunc(x, b.([]any), same)
+	case sketch:
+		y := b.(sketch)
+		return x.form == y.form && slices.Equal(x.entries, y.entries)
 	case map[string]any:
 		y := b.(map[string]any)
 		if len(x) != len(y) {

@@ -47,6 +47,7 @@ type column struct {
 	dictPages int
 	pages     []pageInfo
 	chunk     blocks // the finished pages
+	raw       bool   // they are not compressed
 	rawBytes  int64  // the same, not compressed
 	numValues int64
 	firstRow  int64 // of the open page, in the row group
@@ -71,8 +72,10 @@ type pageInfo struct {
 	encoding encoding
 }
 
-// startGroup readies c for a row group.
-func (c *column) startGroup() {
+// startGroup readies c for a row group. With raw it is not compressed; else its
+// first page tells.
+func (c *column) startGroup(raw bool) {
+	c.raw = raw
 	c.dict.reset()
 	c.ints.reset()
 	c.dictPages, c.pages = 0, c.pages[:0]
@@ -212,6 +215,10 @@ func (c *column) appendValues(v *rowdata.Vector, from, to int) error {
 	case classF32:
 		c.f32 = append(c.f32, v.F32[from:to]...)
 	case classF64:
+		if c.encoding == encRLEDictionary {
+			c.indexDoubles(v.F64[from:to])
+			return nil
+		}
 		c.f64 = append(c.f64, v.F64[from:to]...)
 	case classI128:
 		c.i128 = append(c.i128, v.I128[from:to]...)
@@ -246,9 +253,11 @@ func (c *column) appendValid(v *rowdata.Vector, from, to int, valid []byte) erro
 		c.size += 4 * (to - from)
 		return nil
 	case classF64:
-		c.f64 = appendWhere(c.f64, v.F64[from:to], valid)
-		c.size += 8 * (to - from)
-		return nil
+		if c.encoding != encRLEDictionary {
+			c.f64 = appendWhere(c.f64, v.F64[from:to], valid)
+			c.size += 8 * (to - from)
+			return nil
+		}
 	}
 	// The others cost more than the loop over runs of values.
 	for i := 0; i < len(valid); {
@@ -346,20 +355,65 @@ func (c *column) appendInts(v any) {
 	}
 }
 
+// indexDoubles is indexInts for the bits of doubles.
+func (c *column) indexDoubles(v []float64) {
+	limit := c.opts.DictionaryBytes / 8
+	for i, x := range v {
+		e := c.ints.index(int64(math.Float64bits(x)), limit)
+		if e < 0 {
+			c.leaveDictionary()
+			c.f64 = append(c.f64, v[i:]...)
+			return
+		}
+		c.index = append(c.index, e)
+	}
+}
+
+// tryDictionary gives the doubles of the first page of a row group a dictionary if
+// some occur often enough: measured values mostly do not, prices and ratings do. To
+// begin without one costs nothing where there is none.
+func (c *column) tryDictionary() {
+	if c.class != classF64 || c.opts.NoDictionary || len(c.pages) > 0 || len(c.f64) == 0 {
+		return
+	}
+	values := c.f64
+	c.encoding, c.f64 = encRLEDictionary, values[len(values):]
+	c.indexDoubles(values[:min(len(values), distinctTrial)])
+	if c.encoding == encRLEDictionary && len(c.ints.values) <= distinctTrialMax {
+		c.indexDoubles(values[len(c.index):])
+	}
+	if c.encoding == encRLEDictionary && len(c.index) == len(values) && c.dictionaryPays() {
+		c.f64 = values[:0]
+		return
+	}
+	c.encoding, c.f64, c.index = encPlain, values, c.index[:0]
+	c.ints.reset()
+}
+
 // appendStrings appends rows from..to of a StoreBytes vector.
 func (c *column) appendStrings(v *rowdata.Vector, from, to int) error {
 	offs := v.Offs[from : to+1]
-	if c.encoding == encRLEDictionary {
-		var done int
-		c.index, done = c.dict.appendIndexes(c.index, v.Data, offs, c.opts.DictionaryBytes)
-		if done == len(offs)-1 {
-			return nil
+	for c.encoding == encRLEDictionary && len(offs) > 1 {
+		some := offs
+		if c.dictPages == 0 && len(c.index) < distinctTrial {
+			some = offs[:min(len(offs), distinctTrial-len(c.index)+1)]
 		}
-		c.leaveDictionary()
+		var done int
+		c.index, done = c.dict.appendIndexes(c.index, v.Data, some, c.opts.DictionaryBytes)
 		offs = offs[done:]
+		if done < len(some)-1 || c.dictPages == 0 && len(c.index) == distinctTrial && c.dict.len() > distinctTrialMax {
+			c.leaveDictionary()
+		}
 	}
 	return c.appendPlainStrings(v.Data, offs)
 }
+
+// If more than distinctTrialMax of the first distinctTrial values of a row group
+// are distinct, a dictionary for all of them would be about as large as they are.
+const (
+	distinctTrial    = 1000
+	distinctTrialMax = 980
+)
 
 // appendPlainStrings appends values that lie end to end in data, and keeps the
 // least and the greatest of the page.
@@ -422,6 +476,8 @@ func (c *column) leaveDictionary() {
 			c.appendPlain(c.dict.at(int(e)))
 		} else if c.class == classI64 {
 			c.i64 = append(c.i64, c.ints.values[e])
+		} else if c.class == classF64 {
+			c.f64 = append(c.f64, math.Float64frombits(uint64(c.ints.values[e])))
 		} else {
 			c.i32 = append(c.i32, int32(c.ints.values[e]))
 		}
@@ -486,8 +542,12 @@ func (c *column) dictionaryBounds() bounds {
 		c.stamps[e] = c.stamp
 		if c.class != classBytes {
 			x := c.ints.values[e]
+			if c.class == classF64 {
+				x = orderF64(math.Float64frombits(uint64(x)))
+				b.nan = b.nan || x == math.MaxInt64
+			}
 			if !b.known {
-				b = bounds{known: true, lo: x, hi: x}
+				b = bounds{known: true, nan: b.nan, lo: x, hi: x}
 			}
 			b.lo, b.hi = min(b.lo, x), max(b.hi, x)
 			continue

@@ -54,13 +54,16 @@ var (
 	})
 )
 
+const zstdWindowBytes = 1 << 20
+
 // zstdEncoder returns a maker of encoders. Texts without repetitions are
 // entropy-coded too, at all levels: files of such are a quarter to two fifths
 // smaller for that, which costs some tenths of the time to encode and decode them.
+// The window is the default size of a page, since each coder keeps two of it.
 func zstdEncoder(level zstd.EncoderLevel) func() *zstd.Encoder {
 	return sync.OnceValue(func() *zstd.Encoder {
 		e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithEncoderConcurrency(runtime.GOMAXPROCS(0)),
-			zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true), zstd.WithAllLitEntropyCompression(true))
+			zstd.WithEncoderCRC(false), zstd.WithZeroFrames(true), zstd.WithAllLitEntropyCompression(true), zstd.WithWindowSize(zstdWindowBytes))
 		if err != nil {
 			panic(err) // only for options that make no sense
 		}

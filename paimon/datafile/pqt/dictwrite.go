@@ -160,17 +160,13 @@ func hashMiddle(hash uint64, middle []byte) uint64 {
 	return (hash ^ head) * 0x94d049bb133111eb
 }
 
-// intDictionary numbers the distinct integers of a column chunk.
+// intDictionary numbers the distinct integers of a column chunk. Its table has the
+// numbers alone, so that it stays in the caches.
 type intDictionary struct {
 	values []int64
-	slots  []intSlot
+	slots  []int32 // entry plus one; 0: free
 	shift  uint8
 	tiny   [256]int32 // plus one: the entries of values -128 to 127
-}
-
-type intSlot struct {
-	value int64
-	entry int32 // plus one; 0: free
 }
 
 func (d *intDictionary) reset() {
@@ -198,20 +194,20 @@ func (d *intDictionary) index(x int64, maxValues int) int32 {
 	}
 	mask := len(d.slots) - 1
 	for i, probes := d.place(x), 0; probes < probeMax; i, probes = (i+1)&mask, probes+1 {
-		s := &d.slots[i]
-		if s.entry == 0 {
+		e := d.slots[i]
+		if e == 0 {
 			if len(d.values) >= maxValues {
 				return -1
 			}
 			d.values = append(d.values, x)
-			*s = intSlot{x, int32(len(d.values))}
-			if 2*len(d.values) > len(d.slots) && !d.resize(4*len(d.slots)) {
+			d.slots[i] = int32(len(d.values))
+			if 2*len(d.values) > len(d.slots) && !d.resize(2*len(d.slots)) {
 				return -1
 			}
 			return int32(len(d.values) - 1)
 		}
-		if s.value == x {
-			return s.entry - 1
+		if d.values[e-1] == x {
+			return e - 1
 		}
 	}
 	return -1
@@ -223,17 +219,16 @@ func (d *intDictionary) place(x int64) int {
 }
 
 func (d *intDictionary) resize(n int) bool {
-	old := d.slots
-	d.slots = make([]intSlot, n)
+	d.slots = make([]int32, n)
 	d.shift = uint8(64 - bits.TrailingZeros(uint(n)))
 next:
-	for _, s := range old {
-		if s.entry == 0 {
+	for e, x := range d.values {
+		if int64(int8(x)) == x {
 			continue
 		}
-		for i, probes := d.place(s.value), 0; probes < probeMax; i, probes = (i+1)&(n-1), probes+1 {
-			if d.slots[i].entry == 0 {
-				d.slots[i] = s
+		for i, probes := d.place(x), 0; probes < probeMax; i, probes = (i+1)&(n-1), probes+1 {
+			if d.slots[i] == 0 {
+				d.slots[i] = int32(e + 1)
 				continue next
 			}
 		}

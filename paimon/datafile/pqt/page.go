@@ -30,6 +30,7 @@ func (p *pageCoder) endPage(c *column) error {
 	if c.entries == 0 {
 		return nil
 	}
+	c.tryDictionary()
 	if c.encoding == encRLEDictionary && c.dictPages == 0 && !c.dictionaryPays() {
 		c.leaveDictionary()
 	}
@@ -50,7 +51,13 @@ func (p *pageCoder) endPage(c *column) error {
 
 	h := pageHeader{kind: pageData, numValues: int32(c.entries), encoding: c.encoding}
 	at := c.chunk.size()
-	head, packed, err := p.page(&h, body)
+	var head, packed []byte
+	var err error
+	if len(c.pages) == 0 {
+		head, packed, err = p.firstPage(c, &h, body)
+	} else {
+		head, packed, err = p.page(&h, body, c.raw)
+	}
 	if err != nil {
 		return fmt.Errorf("column %q: %w", c.node.path, err)
 	}
@@ -82,13 +89,47 @@ func (p *pageCoder) endPage(c *column) error {
 	return nil
 }
 
-// page returns a page's header and its compressed body, both in scratch memory.
-func (p *pageCoder) page(h *pageHeader, body []byte) (head, packed []byte, err error) {
+// trialBytesMin is the size from which the first page of a column chunk tells
+// whether its values can be compressed, trialBytesMax what is looked at of it, and
+// trialGain the part that must be gained.
+const (
+	trialBytesMin = 4 << 10
+	trialBytesMax = 32 << 10
+	trialGain     = 32
+)
+
+// firstPage is page for the first one of a row group. It leaves the column chunk
+// uncompressed if the middle of the page stays about as large: that saves writers
+// and readers the time. Indexes of a dictionary do not tell of its values.
+func (p *pageCoder) firstPage(c *column, h *pageHeader, body []byte) (head, packed []byte, err error) {
+	if c.raw || c.encoding == encRLEDictionary || len(body) < trialBytesMin {
+		return p.page(h, body, c.raw)
+	}
+	if len(body) > trialBytesMax {
+		sample := body[(len(body)-trialBytesMax)/2:][:trialBytesMax]
+		if p.packed, err = p.comp.append(p.packed[:0], sample); err != nil {
+			return nil, nil, err
+		}
+		c.raw = gainsNothing(sample, p.packed)
+		return p.page(h, body, c.raw)
+	}
+	head, packed, err = p.page(h, body, false)
+	if c.raw = err == nil && gainsNothing(body, packed); c.raw {
+		head, packed, err = p.page(h, body, true)
+	}
+	return head, packed, err
+}
+
+func gainsNothing(raw, packed []byte) bool { return len(packed) > len(raw)-len(raw)/trialGain }
+
+// page returns a page's header and its body, compressed unless raw is set, both in
+// scratch memory.
+func (p *pageCoder) page(h *pageHeader, body []byte, raw bool) (head, packed []byte, err error) {
 	if len(body) > pageBytesMax {
 		return nil, nil, fmt.Errorf("a page of %d bytes, at most %d can be read: a row is too large", len(body), pageBytesMax)
 	}
 	packed = body
-	if p.comp.codec != codecNone {
+	if !raw {
 		if packed, err = p.comp.append(p.packed[:0], body); err != nil {
 			return nil, nil, err
 		}
@@ -228,7 +269,7 @@ func (p *pageCoder) dictionaryPage(c *column) (head, packed []byte, raw int, err
 		body = append(body, s...)
 	}
 	for _, x := range c.ints.values {
-		if c.class == classI64 {
+		if c.elem.phys.width() == 8 {
 			body = binary.LittleEndian.AppendUint64(body, uint64(x))
 		} else {
 			body = binary.LittleEndian.AppendUint32(body, uint32(x))
@@ -236,6 +277,6 @@ func (p *pageCoder) dictionaryPage(c *column) (head, packed []byte, raw int, err
 	}
 	p.body = body
 	n := max(c.dict.len(), len(c.ints.values))
-	head, packed, err = p.page(&pageHeader{kind: pageDictionary, numValues: int32(n), encoding: encPlain}, body)
+	head, packed, err = p.page(&pageHeader{kind: pageDictionary, numValues: int32(n), encoding: encPlain}, body, c.raw)
 	return head, packed, len(head) + len(body), err
 }

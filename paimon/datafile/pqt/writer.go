@@ -92,7 +92,7 @@ func (p *Writer) Reset(w io.Writer) {
 		c.fileTotal.reset()
 		c.fileNulls = 0
 		c.ratio = 256
-		c.startGroup()
+		c.startGroup(p.coder.comp.codec == codecNone)
 	}
 }
 
@@ -296,7 +296,7 @@ func (p *Writer) endGroup() error {
 		g.totalCompressed += chunk.totalCompressed
 		c.fileTotal.merge(&c.total, c.class)
 		c.fileNulls += c.nulls
-		c.startGroup()
+		c.startGroup(p.coder.comp.codec == codecNone)
 	}
 	p.groups = append(p.groups, g)
 	p.groupRows, p.pageRows, p.done = 0, 0, 0
@@ -306,7 +306,7 @@ func (p *Writer) endGroup() error {
 // writeChunk writes the pages of a column and returns what the footer says of them.
 func (p *Writer) writeChunk(c *column) (columnChunk, error) {
 	chunk := columnChunk{
-		phys: c.elem.phys, path: c.path, codec: p.coder.comp.codec, numValues: c.numValues,
+		phys: c.elem.phys, path: c.path, codec: p.codecOf(c), numValues: c.numValues,
 		totalUncompressed: c.rawBytes, totalCompressed: int64(c.chunk.size()), encodings: []encoding{encRLE},
 	}
 	if c.dictPages > 0 {
@@ -349,6 +349,14 @@ func (p *Writer) writeChunk(c *column) (columnChunk, error) {
 		}
 	}
 	return chunk, nil
+}
+
+// codecOf returns the codec of the open row group's pages of a column.
+func (p *Writer) codecOf(c *column) codec {
+	if c.raw {
+		return codecNone
+	}
+	return p.coder.comp.codec
 }
 
 // Close writes the rows that are still buffered and the footer, and returns the

@@ -67,7 +67,7 @@ func NewCompaction(runs []Run, top int32, p Pick, up Upgrader, o CompactionOptio
 	highest := runs[len(runs)-1].Level
 	b := planner{
 		up: up, opts: o, c: &Compaction{Reason: p.Reason, Plan: merge.Plan{
-			Output: p.Output, Top: top, Above: highest > p.Output, DropDelete: p.Output >= highest || o.DeletionVectors,
+			Output: p.Output, Top: top, Bottom: highest, Above: highest > p.Output, DropDelete: p.Output >= highest || o.DeletionVectors,
 		}},
 	}
 	if len(p.Rewrite) > 0 {

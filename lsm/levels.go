@@ -43,8 +43,9 @@ func (r *Run) files() int {
 // Buffer is a sorted run of level 0 that is in no file: what a write buffer holds,
 // sorted and folded as a flush does it, on its way above level 0 directly.
 type Buffer struct {
-	Rows  int64
-	Bytes int64 // about what its file would have, for the picker
+	Rows    int64
+	Bytes   int64 // about what its file would have, for the picker
+	Deletes bool  // it may have records of kind -U and -D
 	// Min and Max are the least and the greatest key as [rowdata.AppendOrderedKey]
 	// writes them.
 	Min, Max []byte

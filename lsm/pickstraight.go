@@ -17,11 +17,18 @@ import (
 // (see growth). For rows in commits of equal size this writes about as much as the
 // best order of merges that never leaves more runs.
 //
-// What must be compacted early, or has outgrown the last run, is compacted fully as
-// [Picker.Pick] does it. Its decision stands as well if there are files of level 0.
+// Deletes go all the way, where they end, if those of a file of level 0 did: how long
+// one is kept tells what becomes of a row that comes late. What must be compacted
+// early, or has outgrown the last run, is compacted fully as [Picker.Pick] does it.
+// Its decision stands as well if there are files of level 0.
 func (p *Picker) PickStraight(runs []Run, top int32, now time.Time) (Pick, bool) {
 	if len(runs) < 2 || runs[0].Buffer == nil || runs[1].Level == 0 {
 		return p.Pick(runs, top, now)
+	}
+	if runs[0].Buffer.Deletes {
+		if pick, ok := p.Peek(runs, top, now); ok && pick.Runs == len(runs) {
+			return p.Pick(runs, top, now)
+		}
 	}
 	upper := runs[1:]
 	if reason := p.opts.earlyFull(runs, top, p.lastFull, now); reason != "" {

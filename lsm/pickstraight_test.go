@@ -20,6 +20,10 @@ func shapeOf(buffer int64, levels ...int64) []Run {
 }
 
 func TestPickStraight(t *testing.T) {
+	deletes := func(runs []Run) []Run {
+		runs[0].Buffer.Deletes = true
+		return runs
+	}
 	level0 := append(shapeOf(10, 0, 0, 0, 0, 1000)[:1], Run{Size: 10, Files: []*File{{}}}, Run{Level: 5, Size: 1000, Files: []*File{{}}})
 	for _, c := range []struct {
 		name   string
@@ -41,6 +45,8 @@ func TestPickStraight(t *testing.T) {
 		{"fewer runs by option", shapeOf(10, 0, 0, 0, 10, 1000), func(o *PickOptions) { o.Trigger = 2 }, 4, 2, ReasonStraight},
 		{"two levels", []Run{shapeOf(10)[0], {Level: 1, Size: 100, Files: []*File{{}}}}, nil, 1, 2, ReasonStraight},
 		{"a small bucket", shapeOf(10, 0, 0, 0, 0, 1000), func(o *PickOptions) { o.FullTotalBytes = 5000 }, 5, 2, ReasonSmallBucket},
+		{"deletes end where they can", deletes(shapeOf(10, 0, 0, 5, 0, 12)), nil, 5, 3, ReasonLevel0},
+		{"and not where that is far", deletes(shapeOf(10, 0, 0, 5, 0, 1000)), nil, 2, 1, ReasonStraight},
 		{"files of level 0 go with it", level0, nil, 4, 2, ReasonLevel0},
 	} {
 		t.Run(c.name, func(t *testing.T) {

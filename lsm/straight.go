@@ -33,7 +33,7 @@ func (w *Writer) Detach(ctx context.Context) (*Buffer, error) {
 	entries, exact := w.pool.sorter.sort(lent.chunks, w.order)
 	entries = slices.Clone(entries) // the pool goes on to sort other buffers
 	return &Buffer{
-		Rows: int64(lent.rows), Bytes: size,
+		Rows: int64(lent.rows), Bytes: size, Deletes: lent.hasRetracts(),
 		Min: lent.key(entries[0], w.order.key), Max: lent.key(entries[len(entries)-1], w.order.key),
 		Open: func() (merge.Source, error) { return lent.folded(entries, exact, w.order, w.table.Engine) },
 		release: func() {
@@ -119,6 +119,16 @@ type nowhere struct{}
 func (nowhere) Write(b []byte) (int, error)  { return len(b), nil }
 func (nowhere) Finish(context.Context) error { return nil }
 func (nowhere) Abort() error                 { return nil }
+
+// hasRetracts tells whether a record takes a row back.
+func (b *buffer) hasRetracts() bool {
+	for _, c := range b.chunks {
+		if slices.ContainsFunc(c.Kinds, rowdata.RowKind.IsRetract) {
+			return true
+		}
+	}
+	return false
+}
 
 // key returns the ordered form of the key of an entry.
 func (b *buffer) key(e entry, key *rowdata.Comparer) []byte {

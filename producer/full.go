@@ -8,7 +8,8 @@ import (
 
 // FullCompaction makes changelog when records reach the highest level: what
 // stands for a key afterwards is compared with the record that was there (semantics
-// section 4.6). Compactions to other levels fold and tell nothing.
+// section 4.6), or on the level that was the highest before num-levels was raised.
+// Compactions to other levels fold and tell nothing.
 //
 // A key with a single record does not meet the engine.
 type FullCompaction struct {
@@ -46,16 +47,17 @@ func (f *FullCompaction) Resolve(_ context.Context, g *merge.Groups, out *merge.
 	return nil
 }
 
-// resolve returns the record of a key that was on the highest level, and the one
-// that stands for the key afterwards.
+// resolve returns the record of a key that was told, and the one that stands for
+// the key afterwards.
 func (f *FullCompaction) resolve(g *merge.Groups, from, to int32) (before, after ref, err error) {
 	before = nothing
+	image := g.Plan.Image()
 	for i := from; i < to; i++ {
-		if g.Levels[i] != g.Plan.Top {
+		if g.Levels[i] != image {
 			continue
 		}
 		if before.ok() {
-			return before, nothing, f.atKey(&CorruptLevelError{Level: g.Plan.Top}, ref{inGroups, i})
+			return before, nothing, f.atKey(&CorruptLevelError{Level: image}, ref{inGroups, i})
 		}
 		before = ref{inGroups, i}
 	}
@@ -72,7 +74,7 @@ func (f *FullCompaction) resolve(g *merge.Groups, from, to int32) (before, after
 
 // Upgrade implements [Producer].
 func (f *FullCompaction) Upgrade(u merge.Upgrade) merge.UpgradeAction {
-	if u.Output == u.Top {
+	if u.Output == u.Top && u.From != u.Image() {
 		return merge.MoveAndReport
 	}
 	return merge.Move

@@ -51,6 +51,8 @@ func (s *producerScript) run(cmd, input []string) string {
 				s.plan.Output = number(s.t, value)
 			case "top":
 				s.plan.Top = number(s.t, value)
+			case "bottom":
+				s.plan.Bottom = number(s.t, value)
 			case "above":
 				s.plan.Above = true
 			case "drop":

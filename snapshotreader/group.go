@@ -177,16 +177,20 @@ func keyBounds(files []*manifest.Entry, s *paimon.Schema) (mins, maxs *rowdata.B
 }
 
 // topLevel returns the highest level of a bucket: that of the options, or a higher
-// one that a file is on.
+// one that a file is on. With producer full-compaction it is the highest that has
+// files: what is there was told, also if num-levels was raised since.
 func topLevel(files []*manifest.Entry, s *paimon.Schema) int32 {
+	used := int32(0)
+	for _, e := range files {
+		used = max(used, e.File.Level)
+	}
+	if used > 0 && s.ChangelogProducer() == paimon.ProducerFullCompaction {
+		return used
+	}
 	n, err := s.Options.Int(paimon.OptNumLevels)
 	if err != nil || n == 0 {
 		trigger, _ := s.Options.Int(paimon.OptNumSortedRunTrigger)
 		n = trigger + 1
 	}
-	top := int32(max(n, 2) - 1)
-	for _, e := range files {
-		top = max(top, e.File.Level)
-	}
-	return top
+	return max(int32(max(n, 2)-1), used)
 }

@@ -61,6 +61,9 @@ func TestTopLevel(t *testing.T) {
 		{paimon.Options{"num-levels": "3"}, []int32{0, 5}, 5},
 		{paimon.Options{"num-sorted-run.compaction-trigger": "2"}, nil, 2},
 		{paimon.Options{"num-levels": "1"}, nil, 1},
+		{paimon.Options{"num-levels": "5"}, []int32{0, 2}, 4},
+		{paimon.Options{"num-levels": "5", "changelog-producer": "full-compaction"}, []int32{0, 1, 2}, 2},
+		{paimon.Options{"num-levels": "5", "changelog-producer": "full-compaction"}, []int32{0}, 4},
 	} {
 		require.Equal(t, tt.want, topLevel(entriesOn(tt.levels...), &paimon.Schema{Options: tt.options}), "%v", tt.options)
 	}

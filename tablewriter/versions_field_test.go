@@ -2,6 +2,7 @@ package tablewriter
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"strings"
 	"testing"
@@ -15,12 +16,12 @@ import (
 	"sluice/paimon/rowdata"
 )
 
-// A key that 2,000 uncompacted files hold a version of is summed once: the
+// A key that 500 uncompacted files hold a version of is summed once: the
 // compaction that ends it merges a few files at a time through local disk, and
 // tells one pair.
 func TestManyUncompactedVersions(t *testing.T) {
-	const versions = 2000
-	pad := strings.Repeat("x", 4096)
+	const versions = 500
+	pad := strings.Repeat("x", 600)
 	store := memory()
 	table := newTable(t, store, spec([]string{"k INT", "v INT", "pad STRING"}, []string{"k"}, nil, "bucket", "1", "changelog-producer", "lookup",
 		"fields.pad.aggregate-function", "first_value", "merge-engine", "aggregation", "fields.v.aggregate-function", "sum", "sort-spill-threshold", "16"))
@@ -67,8 +68,45 @@ func TestManyUncompactedVersions(t *testing.T) {
 	for id := before.ID + 1; id <= latest; id++ {
 		told = append(told, changelog(t, table, id)...)
 	}
-	require.Equal(t, []string{"-U [1,100,null]", "+U [1,2100,null]"}, told)
-	require.Equal(t, []string{"[1,2100,null]"}, latestRows(t, table))
+	require.Equal(t, []string{"-U [1,100,null]", "+U [1,600,null]"}, told)
+	require.Equal(t, []string{"[1,600,null]"}, latestRows(t, table))
+}
+
+// Buckets are compacted at the same time, and what merges them shares no state:
+// each key has its own sums, texts and lists.
+func TestTwoBucketsMergeAtOnce(t *testing.T) {
+	const keys, commits = 40, 4
+	for _, engine := range []string{"aggregation", "partial-update"} {
+		t.Run(engine, func(t *testing.T) {
+			options := []string{
+				"bucket", "2", "changelog-producer", "lookup", "merge-engine", engine,
+				"fields.v.aggregate-function", "sum", "fields.s.aggregate-function", "listagg",
+			}
+			if engine == "partial-update" {
+				options = append(options, "fields.g.sequence-group", "v,s")
+			} else {
+				options = append(options, "fields.g.aggregate-function", "max")
+			}
+			table := newTable(t, memory(), spec([]string{"k INT", "v INT", "s STRING", "g INT"}, []string{"k"}, nil, options...))
+			w := openWriter(t, table, Options{User: "me", CommitInterval: time.Hour, Shards: 2, LookupDir: t.TempDir()})
+			for n := range commits {
+				rows := make([][]any, keys)
+				for k := range rows {
+					rows[k] = []any{k, k * (n + 1), fmt.Sprintf("k%d", k), n + 1}
+				}
+				write(t, w, "", rows...)
+				_, err := w.CommitWith(t.Context(), []CompactMode{CompactWait, CompactFull}[n%2])
+				require.NoError(t, err)
+			}
+			require.NoError(t, w.Close(t.Context()))
+			var want []string
+			for k := range keys {
+				text := strings.TrimSuffix(strings.Repeat(fmt.Sprintf("k%d,", k), commits), ",")
+				want = append(want, fmt.Sprintf(`[%d,%d,%q,%d]`, k, k*10, text, commits))
+			}
+			require.ElementsMatch(t, want, latestRows(t, table))
+		})
+	}
 }
 
 // An overwrite of a table with a derived changelog leaves no changelog files: not

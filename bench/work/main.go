@@ -15,6 +15,7 @@ import (
 
 	"sluice/bench/orders"
 	"sluice/bench/tables"
+	"sluice/internal/gctarget"
 )
 
 // settings are what the command line chose.
@@ -40,7 +41,12 @@ run. WORK is one of: %s.
 
 `
 
+// memoryBytes is the soft limit of memory with which `gateway write` writes a table
+// with lookup and default options.
+const memoryBytes = 544 << 20
+
 func main() {
+	gctarget.Set(memoryBytes)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Args[1:], os.Stdin, os.Stdout)
 	stop()

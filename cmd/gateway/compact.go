@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sluice/internal/gctarget"
 	"sluice/paimon"
 	"sluice/tablewriter"
 )
@@ -54,6 +55,7 @@ func (a *app) compact(cmd *cobra.Command, t *paimon.Table, f *compactFlags) (err
 		return err
 	}
 	total := tablewriter.JobRound{}
+	gctarget.Set(0)
 	job, err := tablewriter.OpenJob(ctx, t, tablewriter.JobOptions{
 		Full: f.full, Poll: f.poll, Writer: tablewriter.Options{User: f.user, LookupDir: f.lookupDir, CompactionLimits: limits},
 		OnRound: func(r tablewriter.JobRound) {

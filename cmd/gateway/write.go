@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sluice/ingest"
+	"sluice/internal/gctarget"
 	"sluice/paimon"
 	"sluice/paimon/commit"
 	"sluice/paimon/maintenance"
@@ -153,7 +154,7 @@ func (a *app) write(cmd *cobra.Command, t *paimon.Table, rest []string, f *write
 	}
 	bar := a.newProgress(cmd, "written")
 	// Rows wait for a commit of ours, not for the writer's clock.
-	limitMemory(writerBudget(t))
+	gctarget.Set(writerBudget(t))
 	o := tablewriter.Options{
 		User: f.user, CommitInterval: 24 * time.Hour, CommitRows: 1 << 40, LookupDir: f.lookupDir, StallWait: -1,
 		OnStall: func(s tablewriter.Stall) {

@@ -60,6 +60,7 @@ var wall = []course{
 	{"proto/*/*", 0, "", nil},
 	{"internal/telemetry", 0, "", nil},
 	{"internal/failpoint", 0, "", nil},
+	{"internal/gctarget", 0, "", nil},
 	{"paimon/predicate", 1, "", nil},
 	{"paimon/internal/ocf", 1, "", nil},
 	{"paimon/manifest", 1, "", []string{"paimon/internal/ocf"}},

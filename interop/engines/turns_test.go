@@ -70,7 +70,7 @@ func (s *session) run(format string, args ...any) []string {
 		case `{"done":true}`:
 			return lines
 		case `{"done":false}`:
-			require.FailNow(s.t, "Flink refuses", format, args...)
+			s.t.Fatalf("Flink refuses: "+format, args...)
 		}
 		lines = append(lines, line)
 	}

@@ -9,12 +9,25 @@ type Plan struct {
 
 	Output int32 // level that the results are written to
 	Top    int32 // the highest level of the bucket
+	// Bottom is the highest level that has files; 0: that is Top. It is below Top
+	// after num-levels was raised, until a compaction reaches Top.
+	Bottom int32
 	// Above says that there are files on levels above Output: a key may have a
 	// record there that is not among the inputs.
 	Above bool
 	// DropDelete says that results of kind -U and -D are not written (semantics
 	// section 2.6).
 	DropDelete bool
+}
+
+// Image returns the level whose records a full-compaction changelog has told. A level
+// above 0 is never written while all above it are empty, but for Top: so what lies
+// lowest in the bucket was on Top when it was written.
+func (p *Plan) Image() int32 {
+	if p.Bottom > 0 {
+		return p.Bottom
+	}
+	return p.Top
 }
 
 // Upgrade is the facts of a file that could go to the output level of a compaction

@@ -43,10 +43,17 @@ func (g *generator) change() string {
 		return fmt.Sprintf("alter column %s comment 'of some use'", g.columns[i].name)
 	case 4:
 		switch {
-		case g.bound && g.chance(0.5):
+		case g.bound && g.chance(0.3):
+			return fmt.Sprintf("set option num-levels=%d", 2+g.IntN(5))
+		case g.chance(0.4):
 			return fmt.Sprintf("set option num-sorted-run.compaction-trigger=%d", 2+g.IntN(3))
+		case !g.writeOnly && g.chance(0.3):
+			g.idle = !g.idle
+			return fmt.Sprintf("set option write-only=%t", g.idle)
 		case g.producer == "lookup" && g.of == nil && g.chance(0.4):
 			return "set option lookup-compact=" + pick(g, "gentle", "radical")
+		case g.hashed:
+			return "set option target-file-size=64mb"
 		}
 		return "set option changelog-producer.row-deduplicate=" + pick(g, "true", "false")
 	}

@@ -146,6 +146,8 @@ func (g *generator) aggregation() {
 			keyed := f == "nested_partial_update" || g.chance(0.6)
 			if keyed {
 				g.option("fields.y.nested-key", pick(g, "a", "a,b"))
+				g.hashed = true
+				delete(g.c.Options, "changelog-producer.row-deduplicate")
 			} else if g.chance(0.3) {
 				g.option("fields.y.count-limit", 1+g.IntN(5))
 			}

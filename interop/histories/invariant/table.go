@@ -95,7 +95,7 @@ func (c *Checker) snapshot(ctx context.Context, id int64) ([]string, error) {
 	}
 	r := newRenderer(schema)
 	c.fold.KindsKept = schema.MergeEngine() == paimon.FirstRow
-	if c.last != nil && c.last.ID != schema.ID && id > 1 {
+	if c.last != nil && id > 1 && !sameRows(c.last, schema) {
 		// The image in the new columns is what the snapshot before holds in them.
 		if err := c.reset(ctx, id-1, schema, r); err != nil {
 			return nil, err
@@ -120,6 +120,15 @@ func (c *Checker) snapshot(ctx context.Context, id int64) ([]string, error) {
 		return problems, nil
 	}
 	return append(problems, c.fold.Equal(table)...), nil
+}
+
+// sameRows tells whether rows of two schemas can be compared as they are: the
+// columns are the same, and so is what is told of them.
+func sameRows(a, b *paimon.Schema) bool {
+	return a.ID == b.ID || a.ChangelogProducer() == b.ChangelogProducer() && slices.Equal(IgnoredColumns(a), IgnoredColumns(b)) &&
+		slices.EqualFunc(a.Fields, b.Fields, func(x, y rowdata.Field) bool {
+			return x.ID == y.ID && x.Name == y.Name && x.Type.String() == y.Type.String()
+		})
 }
 
 // afterOverwrite tells whether a snapshot belongs to the commit of an overwrite.

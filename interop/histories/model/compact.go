@@ -13,7 +13,10 @@ func (m *Model) compact(s step, p pick) []step {
 	for _, r := range s.state.runs {
 		highest = max(highest, r.level)
 	}
-	c := &compaction{Model: m, rest: rest, out: p.out, drop: p.out >= highest, alone: p.n == 1 && !m.expiry.any(in)}
+	c := &compaction{Model: m, picker: m.picker.on(s.state.runs), image: p.out, rest: rest, out: p.out, drop: p.out >= highest, alone: p.n == 1 && !m.expiry.any(in)}
+	if highest > 0 && !m.o.Retells {
+		c.image = highest
+	}
 	for _, r := range in {
 		c.zero = c.zero || r.level == 0
 	}
@@ -33,7 +36,7 @@ func (m *Model) compact(s step, p pick) []step {
 		case r == nil:
 			continue
 		case r.adds():
-		case c.alone && !(p.out == m.picker.top && c.deletes):
+		case c.alone && !(p.out == c.picker.top && c.deletes):
 			// A file that is moved up keeps its tombstones; ours need not.
 			free = free || c.drop && !m.o.MovesRaw
 		case c.drop:
@@ -51,6 +54,8 @@ func (m *Model) compact(s step, p pick) []step {
 
 type compaction struct {
 	*Model
+	picker  *picker
+	image   int // level whose records full-compaction has told
 	rest    []run
 	out     int
 	drop    bool // deletes are dropped
@@ -87,7 +92,7 @@ func (c *compaction) fullChangelog(group []stored) (*record, []change, error) {
 	if len(group) == 1 {
 		r := group[0].record
 		switch {
-		case group[0].level == c.out:
+		case group[0].level == c.image:
 			return r, nil, nil
 		case r.adds():
 			return r, []change{{"+I", r.vals}}, nil
@@ -100,7 +105,7 @@ func (c *compaction) fullChangelog(group []stored) (*record, []change, error) {
 	}
 	var before *record
 	for _, r := range group {
-		if r.level == c.out {
+		if r.level == c.image {
 			before = r.record
 		}
 	}

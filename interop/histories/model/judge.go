@@ -241,10 +241,11 @@ func forgets(s casefile.Step) bool {
 // full is the pick of a full compaction that was asked for; files of the highest
 // level are written again if they have records that are too old.
 func (j *judgement) full(runs []run) pick {
-	if len(runs) == 1 && runs[0].level == j.picker.top && j.expiry.any(runs) {
-		return pick{1, j.picker.top}
+	p := j.picker.on(runs)
+	if len(runs) == 1 && runs[0].level == p.top && j.expiry.any(runs) {
+		return pick{1, p.top}
 	}
-	return j.picker.full(runs)
+	return p.full(runs)
 }
 
 // upgraded moves the file of an overwrite that was not compacted to the highest
@@ -259,7 +260,7 @@ func (j *judgement) upgraded(b *bucket) *bucket {
 // picks returns what may come of the compaction that each commit begins.
 func (j *judgement) picks(s step) []step {
 	var out []step
-	for _, p := range j.picker.choices(s.state) {
+	for _, p := range j.picker.on(s.state.runs).choices(s.state) {
 		from := s
 		if p.waited != s.state.waited {
 			from.state = &bucket{runs: s.state.runs, next: s.state.next, waited: p.waited}

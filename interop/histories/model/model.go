@@ -30,6 +30,9 @@ type Options struct {
 	// new came for its key: in compactions with level 0, and in reads if the key is
 	// on several levels. With partial-update that can change the row.
 	Remerges bool
+	// Retells: after num-levels was raised a full compaction tells again what was on
+	// the highest level before.
+	Retells bool
 	// Kinds: each compaction is a COMPACT snapshot, so that kinds of snapshots tell
 	// whether there was one. Ours may write above level 0 in one snapshot.
 	Kinds bool
@@ -37,7 +40,7 @@ type Options struct {
 
 // Release returns what the released Java gets wrong (semantics section 10).
 func Release() Options {
-	return Options{BufferAscending: true, SumWraps: true, MovesRaw: true, Remerges: true, Kinds: true}
+	return Options{BufferAscending: true, SumWraps: true, MovesRaw: true, Remerges: true, Retells: true, Kinds: true}
 }
 
 // Model follows a case commit by commit.
@@ -134,6 +137,9 @@ func (m *Model) build(options map[string]string) error {
 	m.writeOnly = options["write-only"] == "true"
 	if err := m.engine.build(options, m.sequence, m.o.SumWraps); err != nil {
 		return err
+	}
+	if m.rowDeduplicate && slices.ContainsFunc(m.engine.aggregates, func(a aggregate) bool { return len(a.nested.key) > 0 }) {
+		return &UnknownError{"row-deduplicate of rows in the order of a hash table"}
 	}
 	m.lookup = m.producer == "lookup" || m.engine.name == "first-row" || options["force-lookup"] == "true"
 	m.picker = picker{trigger: 5, forceUp: m.lookup || options["compaction.force-up-level-0"] == "true"}

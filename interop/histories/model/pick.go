@@ -11,6 +11,15 @@ type picker struct {
 	patience     int  // or only after so many times; 0: each time
 }
 
+// on is the picker of a bucket with some runs, which may lie higher than the options
+// say.
+func (p picker) on(runs []run) *picker {
+	for _, r := range runs {
+		p.top = max(p.top, r.level)
+	}
+	return &p
+}
+
 // full is a full compaction that was asked for.
 func (p *picker) full(runs []run) pick {
 	if len(runs) == 0 || len(runs) == 1 && runs[0].level == p.top {

@@ -37,6 +37,10 @@ func filterColumns(f Filter) []string {
 //   - else all files or none.
 func pruneGroup(ctx context.Context, t *paimon.Table, g *group, s *paimon.Schema, levels Levels, f Filter) error {
 	names := f.Columns()
+	alone := !s.HasPrimaryKey() || len(g.files) == 1 || readsAlone(g.files, s, levels)
+	if e := s.MergeEngine(); !alone && (e == paimon.Aggregation || e == paimon.PartialUpdate) && !isSubset(names, s.TrimmedPrimaryKeys()) {
+		return nil // merging makes values that no file has
+	}
 	single := !s.HasPrimaryKey() || len(g.files) == 1 || readsAlone(g.files, s, levels) || isSubset(names, s.TrimmedPrimaryKeys())
 	kept := make([]*manifest.Entry, 0, len(g.files))
 	for _, e := range g.files {

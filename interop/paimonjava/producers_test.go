@@ -101,6 +101,9 @@ func TestProducers(t *testing.T) {
 			}
 			x.closeWriter()
 			x.verify()
+			if x.checker != nil && name != "first-row" {
+				x.bothTold()
+			}
 		})
 	}
 }
@@ -205,12 +208,21 @@ func (x *exchange) byUs(turn int, rows []change) (all bool) {
 	if !x.stays {
 		x.closeWriter()
 	}
-	after := pick(x.values, "", "", "compact", "compact full")
+	after := x.after(turn)
 	x.Logf("turn %d: ours, %d rows, mode %d, %s", turn, len(rows), mode, after)
 	if after != "" {
 		x.job(after == "compact full")
 	}
 	return after == "compact full" || mode == tablewriter.CompactFull && x.one
+}
+
+// after draws the compaction that follows a write. Each side has a full one at
+// least once.
+func (x *exchange) after(turn int) string {
+	if turn == exchangeTurns/2 || turn == exchangeTurns/2+1 {
+		return "compact full"
+	}
+	return pick(x.values, "", "", "compact", "compact full")
 }
 
 // waits tells whether what is read hangs on compactions, so that each commit waits
@@ -257,7 +269,7 @@ func (x *exchange) byJava(turn int, rows []change) (all, owed bool) {
 	} else {
 		x.javaWrite(how, rows...)
 	}
-	after := pick(x.values, "", "", "compact", "compact full")
+	after := x.after(turn)
 	x.Logf("turn %d: Java, %d rows, %s, %s", turn, len(rows), how, after)
 	switch after {
 	case "compact":
@@ -302,6 +314,21 @@ func (x *exchange) compare(turn int, all, owed bool) {
 		problems = append(problems, x.fold.Equal(x.told)...)
 	}
 	require.Empty(x, problems, what)
+}
+
+// bothTold checks that either side made changelog.
+func (x *exchange) bothTold() {
+	x.Helper()
+	t, told := x.table.open(""), map[bool]int64{}
+	for id := int64(1); id <= x.seen; id++ {
+		s, err := t.Snapshot(x.Context(), id)
+		require.NoError(x, err)
+		if s.ChangelogRecordCount != nil {
+			told[s.CommitUser == "sluice" || s.CommitUser == "job"] += *s.ChangelogRecordCount
+		}
+	}
+	require.Positive(x, told[true], "ours")
+	require.Positive(x, told[false], "Java's")
 }
 
 // want renders the rows of the model as readers do.

@@ -21,4 +21,3 @@ func TestFilterSeesTheSum(t *testing.T) {
 		require.Equal(t, want, rows, v)
 	}
 }
-

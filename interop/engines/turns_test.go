@@ -312,6 +312,25 @@ func (x *turns) sameStreams() {
 	require.NoError(x, err)
 	require.Empty(x, problems)
 	x.Logf("%d changes", len(ours))
+	x.bothTold()
+}
+
+// bothTold checks that either side made changelog.
+func (x *turns) bothTold() {
+	x.Helper()
+	latest, err := x.p.LatestID(x.Context())
+	require.NoError(x, err)
+	told := map[bool]int64{}
+	for id := int64(1); id <= latest; id++ {
+		s, err := x.p.Snapshot(x.Context(), id)
+		require.NoError(x, err)
+		if s.ChangelogRecordCount != nil {
+			told[s.CommitUser == "engines" || s.CommitUser == "job"] += *s.ChangelogRecordCount
+		}
+	}
+	require.Positive(x, told[true], "ours")
+	require.Positive(x, told[false], "Flink's")
+	x.Logf("%d of ours, %d of Flink's", told[true], told[false])
 }
 
 func (x *turns) key(row string) int {

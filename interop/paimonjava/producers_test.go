@@ -65,7 +65,7 @@ const exchangeTurns = 20
 // TestProducers has 20 turns of each table. After each turn we read the rows that
 // the model has; where the producer tells all, folding the changes gives these
 // rows, and what they take back is what they had told. Java reads the same rows and
-// changes, after every third turn or in the full form after each, and its audit
+// changes, after every fourth turn or in the full form after each, and its audit
 // finds nothing.
 func TestProducers(t *testing.T) {
 	for i, l := range exchanges {
@@ -297,7 +297,7 @@ func (x *exchange) compare(turn int, all, owed bool) {
 	_, to := x.span("")
 	changes := x.table.changes("", x.seen+1, to)
 	x.unasked = append(x.unasked, changes...)
-	if sometimes(turn, 3) || turn == exchangeTurns {
+	if sometimes(turn, 4) || turn == exchangeTurns {
 		x.same(what+": rows", x.javaRows(where{}, ""), ours)
 		x.same(what+": changes", x.javaChanges("", x.asked+1, to), x.unasked)
 		x.unasked, x.asked = nil, to

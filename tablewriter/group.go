@@ -82,6 +82,8 @@ func (g *group) hasContent() bool { return g.rows > 0 || len(g.positions) > 0 }
 // prepared is what a shard made of its part of a group.
 type prepared struct {
 	messages []commit.Message
+	held     bool // rows are in what compactions made and nowhere else
+	flushed  bool // rows are in files of level 0
 	stats    lsm.Stats
 	err      error
 }

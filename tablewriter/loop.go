@@ -149,7 +149,7 @@ const conflictsMax = 3
 // commit makes the snapshots of a group and answers its receipts.
 func (w *Writer) commit(ctx context.Context, g *group) error {
 	begin := time.Now()
-	messages, err := w.collect(g)
+	messages, err := w.collectAll(g)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (w *Writer) commit(ctx context.Context, g *group) error {
 		for _, s := range w.shards {
 			s.queue.push(task{redo: &redo{group: g, again: again}})
 		}
-		if messages, err = w.collect(g); err != nil {
+		if messages, _, err = w.collect(g); err != nil {
 			return err
 		}
 	}
@@ -281,17 +281,36 @@ func (w *Writer) owe() {
 	w.nudge()
 }
 
-// collect waits for the shards' parts of a group.
-func (w *Writer) collect(g *group) (messages []commit.Message, err error) {
+// collectAll is the first collect of a commit. Where rows of some buckets are on
+// level 0 and those of others went straight above it, the latter go to level 0 as
+// well: the commit makes two snapshots, of which the first one has the source
+// position, and with it must have all rows.
+func (w *Writer) collectAll(g *group) ([]commit.Message, error) {
+	messages, mixed, err := w.collect(g)
+	if err != nil || !mixed {
+		return messages, err
+	}
+	for _, s := range w.shards {
+		s.queue.push(task{redo: &redo{group: g, again: true, level0: true}})
+	}
+	messages, _, err = w.collect(g)
+	return messages, err
+}
+
+// collect waits for what the shards have for a commit. It is mixed if rows are in
+// files of level 0 and others only in what compactions made.
+func (w *Writer) collect(g *group) (messages []commit.Message, mixed bool, err error) {
+	var held, flushed bool
 	for range w.shards {
 		p := <-g.results
+		held, flushed = held || p.held, flushed || p.flushed
 		if p.err != nil && err == nil {
 			err = p.err
 		}
 		messages = append(messages, p.messages...)
 		w.counters.add(p)
 	}
-	return messages, err
+	return messages, held && flushed, err
 }
 
 // answer tells the receipts of a group that it is committed, or why it was not

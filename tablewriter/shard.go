@@ -48,8 +48,9 @@ type settled struct{ snapshot int64 }
 // redo says that the compact part of a commit contradicts what others did. It is
 // given up, and made anew if again is set.
 type redo struct {
-	group *group
-	again bool
+	group  *group
+	again  bool
+	level0 bool // also rows that were merged straight above it are written there
 }
 
 // queue hands tasks to a shard. The gate and the size of a commit bound what is
@@ -397,6 +398,8 @@ func (s *shard) prepared() prepared {
 		if !isEmpty(&b.message) {
 			p.messages = append(p.messages, b.message)
 		}
+		p.held = p.held || b.held != nil
+		p.flushed = p.flushed || len(b.message.NewFiles) > 0
 		if s.shape.strategy.compacts {
 			kept = append(kept, b)
 			continue
@@ -428,7 +431,7 @@ func (s *shard) compactAgain(ctx context.Context, r *redo) error {
 		if err := s.giveUp(ctx, b); err != nil {
 			return err
 		}
-		if b.held != nil && !r.again { // its rows go the usual way
+		if b.held != nil && (r.level0 || !r.again) { // its rows go the usual way
 			if err := s.heldTo0(ctx, b); err != nil {
 				return err
 			}

@@ -35,7 +35,7 @@ func readAt(r vfs.File, buf []byte, at int64) error {
 // Values that lie near to one another in the log are read together.
 const (
 	fetchGapMax   = 8 << 10
-	fetchBytesMax = 64 << 10
+	fetchBytesMax = 32 << 10
 )
 
 // fetch is a value to be read: of key i.
@@ -87,32 +87,42 @@ func (s *search) near(from int) (to, span int) {
 	return to, int(end - first.addr)
 }
 
-// fetchSpan reads some values at once. Slices of s.values that were handed out stay
-// as they are when it grows.
+// fetchSpan reads some values at once, and keeps no more than these. Slices of
+// s.values that were handed out stay as they are when it grows.
 func (s *search) fetchSpan(log *valueLog, fs []fetch, span int) error {
 	r, err := log.reader(uint32(fs[0].addr >> 32))
 	if err != nil {
 		return err
 	}
-	if cap(s.values)-len(s.values) < span {
-		s.values = make([]byte, 0, max(2*cap(s.values), span, valuesBytesMin))
-	}
-	at := len(s.values)
-	s.values = s.values[:at+span]
-	buf := s.values[at:]
-	if err := readAt(r, buf, int64(uint32(fs[0].addr))); err != nil {
+	s.span = slices.Grow(s.span[:0], span)[:span]
+	if err := readAt(r, s.span, int64(uint32(fs[0].addr))); err != nil {
 		return err
 	}
 	for _, f := range fs {
 		off := f.addr - fs[0].addr
-		end := off + uint64(f.size)
-		val := buf[off:end:end]
-		if err := checkRecord(s.key(int(f.i)), val, buf[end:end+sumBytes]); err != nil {
+		if err := s.take(f, s.span[off:off+uint64(f.size)+sumBytes]); err != nil {
 			return err
 		}
-		s.vals[f.i] = val
 	}
 	return nil
+}
+
+// take copies a value and its sum, and checks the copy.
+func (s *search) take(f fetch, b []byte) error {
+	b = s.hold(b)
+	val := b[:f.size:f.size]
+	s.vals[f.i] = val
+	return checkRecord(s.key(int(f.i)), val, b[f.size:])
+}
+
+// hold copies a value to where it stays until the next keys are looked up.
+func (s *search) hold(val []byte) []byte {
+	if cap(s.values)-len(s.values) < len(val) {
+		s.values = make([]byte, 0, max(2*cap(s.values), len(val), valuesBytesMin))
+	}
+	at := len(s.values)
+	s.values = append(s.values, val...)
+	return s.values[at:len(s.values):len(s.values)]
 }
 
 const valuesBytesMin = 64 << 10

@@ -23,6 +23,7 @@ type search struct {
 	locs    []loc    // of each key: where its value is if it is a hit
 	vals    [][]byte // of each key: its value if it is a hit
 	values  []byte   // values from the log
+	span    []byte   // of the log that is being read
 	fetches []fetch
 	page    page
 	fence   []byte // of the page

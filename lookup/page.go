@@ -154,6 +154,9 @@ func (p *page) seek(from int, key []byte) (i int, found bool) {
 		return p.n, false
 	}
 	rest := key[len(p.prefix):]
+	if p.width == len(rest) && p.width > 0 && p.width <= wordBytes {
+		return p.seekWord(from, word(rest))
+	}
 	lo, step, hi := from, 1, from
 	for hi < p.n && bytes.Compare(p.rest(hi), rest) < 0 {
 		lo = hi + 1
@@ -169,6 +172,47 @@ func (p *page) seek(from int, key []byte) (i int, found bool) {
 		}
 	}
 	return lo, lo < p.n && bytes.Equal(p.rest(lo), rest)
+}
+
+// wordBytes is the longest rest that is compared as a number.
+const wordBytes = 8
+
+// word returns a rest of at most wordBytes as a number; those of one width order as
+// their bytes do.
+func word(rest []byte) uint64 {
+	x := uint64(0)
+	for _, b := range rest {
+		x = x<<8 | uint64(b)
+	}
+	return x
+}
+
+// restWord returns the rest of key i as a number.
+func (p *page) restWord(i int) uint64 {
+	at := i * p.width
+	if at+wordBytes <= len(p.rests) {
+		return binary.BigEndian.Uint64(p.rests[at:]) >> (8 * (wordBytes - p.width))
+	}
+	return word(p.rests[at : at+p.width])
+}
+
+// seekWord is seek for a rest of the page's width.
+func (p *page) seekWord(from int, rest uint64) (i int, found bool) {
+	lo, step, hi := from, 1, from
+	for hi < p.n && p.restWord(hi) < rest {
+		lo = hi + 1
+		hi += step
+		step *= 2
+	}
+	hi = min(hi, p.n)
+	for lo < hi {
+		if mid := int(uint(lo+hi) >> 1); p.restWord(mid) < rest {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return lo, lo < p.n && p.restWord(lo) == rest
 }
 
 // pageBuilder collects the entries of a page, ascending.

@@ -9,47 +9,50 @@ import (
 // a search in it takes a tenth of one in the database. It is immutable once it is
 // in use.
 type resident struct {
-	heads    []uint64 // of the fences, which ascend
-	fences   []byte   // end to end
-	fenceEnd []uint32
-	pages    []byte // end to end
-	pageEnd  []uint32
+	heads  []uint64 // of the fences, which ascend
+	fences [][]byte
+	pages  [][]byte
+	chunk  []byte // where fences and pages are put; those that are full are held by what is in them
+	held   int64  // bytes of all chunks
 }
 
-// residentMax bounds the pages of an index that are held, since their bytes are
-// counted with 32 bits.
-const residentMax = 1 << 30
+const (
+	// residentMax bounds the pages of an index that are held.
+	residentMax = 1 << 30
+	// residentChunkMin and residentChunkMax bound how much room is made for pages at
+	// a time: growing one piece for all of them would copy each a few times.
+	residentChunkMin = 4 << 10
+	residentChunkMax = 256 << 10
+	// residentPage is what a page takes beside its bytes and its fence's.
+	residentPage = 8 + 24 + 24
+)
 
 func (r *resident) len() int { return len(r.heads) }
 
-// bytes returns what the pages take, or would take with more room made for them.
-func (r *resident) bytes() int64 {
-	return int64(cap(r.fences)+cap(r.pages)) + 8*int64(cap(r.heads)) + 4*int64(cap(r.fenceEnd)+cap(r.pageEnd))
-}
+// bytes returns what the pages take.
+func (r *resident) bytes() int64 { return r.held + residentPage*int64(cap(r.heads)) }
 
 // add puts a page behind the others.
 func (r *resident) add(fence, page []byte) {
 	r.heads = append(r.heads, keyHead(fence))
-	r.fences = append(r.fences, fence...)
-	r.pages = append(r.pages, page...)
-	r.fenceEnd, r.pageEnd = append(r.fenceEnd, uint32(len(r.fences))), append(r.pageEnd, uint32(len(r.pages)))
+	r.fences, r.pages = append(r.fences, r.hold(fence)), append(r.pages, r.hold(page))
 }
 
-func (r *resident) fence(i int) []byte {
-	from := uint32(0)
-	if i > 0 {
-		from = r.fenceEnd[i-1]
+// hold copies bytes to where they stay.
+func (r *resident) hold(b []byte) []byte {
+	if len(b) > cap(r.chunk)-len(r.chunk) {
+		n := max(min(max(int(r.held), residentChunkMin), residentChunkMax), len(b))
+		r.chunk = make([]byte, 0, n)
+		r.held += int64(n)
 	}
-	return r.fences[from:r.fenceEnd[i]]
+	at := len(r.chunk)
+	r.chunk = append(r.chunk, b...)
+	return r.chunk[at:len(r.chunk):len(r.chunk)]
 }
 
-func (r *resident) page(i int) []byte {
-	from := uint32(0)
-	if i > 0 {
-		from = r.pageEnd[i-1]
-	}
-	return r.pages[from:r.pageEnd[i]]
-}
+func (r *resident) fence(i int) []byte { return r.fences[i] }
+
+func (r *resident) page(i int) []byte { return r.pages[i] }
 
 // isLess tells whether page i ends before a key.
 func (r *resident) isLess(i int, head uint64, key []byte) bool {

@@ -75,7 +75,7 @@ func (p past) check(t *testing.T, o Options, damaged string) string {
 
 func damageOptions(fs vfs.FS) Options {
 	return Options{
-		Dir: "cache", StageBytes: 3_000, RecentBytes: 12_000, fs: fs,
+		Dir: "cache", StageBytes: 3_000, RecentBytes: 12_000, PageBytes: 1, fs: fs, // pages are read again and again
 		log: logLimits{segmentMin: 4 << 10, garbageMin: 16 << 10, tailMax: 24 << 10},
 	}
 }

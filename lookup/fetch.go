@@ -17,7 +17,7 @@ func readValue(r vfs.File, key []byte, l loc, buf []byte) ([]byte, error) {
 	if err := readAt(r, buf, int64(uint32(l.addr))); err != nil {
 		return nil, err
 	}
-	return buf[:l.size], checkRecord(key, buf[:l.size], buf[l.size:])
+	return buf[:l.size], checkRecord(0, key, buf[:l.size], buf[l.size:])
 }
 
 // readAt fills buf. What is missing of a file was cut off.
@@ -112,7 +112,7 @@ func (s *search) take(f fetch, b []byte) error {
 	b = s.hold(b)
 	val := b[:f.size:f.size]
 	s.vals[f.i] = val
-	return checkRecord(s.key(int(f.i)), val, b[f.size:])
+	return checkRecord(0, s.key(int(f.i)), val, b[f.size:])
 }
 
 // hold copies a value to where it stays until the next keys are looked up.

@@ -28,21 +28,33 @@ const (
 	frameHeader = 20
 	// frameBytes is how much of a stage is collected before it is written.
 	frameBytes = 64 << 10
-	// framePayloadMax bounds a payload: one record goes beyond frameBytes.
-	framePayloadMax = frameBytes + changeBytesMax + 64
+	// framePayloadMax bounds a payload: one record goes beyond frameBytes. That of a
+	// page has a key twice, besides others.
+	framePayloadMax = 2 * (frameBytes + changeBytesMax)
 
 	sumBytes    = 4
 	commitBytes = 8 + 8 + stateSize + sumBytes
 )
 
-// noStage marks records that are not part of a stage: those of a rebuild, and
-// those that were moved within the log.
+// noStage marks records that are not part of a stage: pages, with their fences as
+// keys, and values of a rebuild or that were moved within the log.
 const noStage = 0
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-func recordSum(key, value []byte) uint32 {
-	return crc32.Update(crc32.Update(0, castagnoli, key), castagnoli, value)
+// recordSum returns the checksum of a record. For pages it begins with a seed, see
+// pageSeed.
+func recordSum(seed uint32, key, value []byte) uint32 {
+	return crc32.Update(crc32.Update(seed, castagnoli, key), castagnoli, value)
+}
+
+// pageSeed makes the pages of one generation of an index wrong in any other: the
+// last page, for one, has the same fence in all of them, and what a page does not
+// have is not there.
+func pageSeed(generation uint64) uint32 {
+	var g [8]byte
+	binary.LittleEndian.PutUint64(g[:], generation)
+	return crc32.Update(0, castagnoli, g[:])
 }
 
 // recordBytes returns what a record takes in the log.
@@ -59,7 +71,7 @@ func uvarintLen(x uint64) int {
 }
 
 // appendRecord appends a change; the value begins at the returned position.
-func appendRecord(dst, key, value []byte, del bool) (_ []byte, at int) {
+func appendRecord(dst []byte, seed uint32, key, value []byte, del bool) (_ []byte, at int) {
 	dst = binary.AppendUvarint(dst, uint64(len(key)))
 	dst = append(dst, key...)
 	if del {
@@ -69,7 +81,7 @@ func appendRecord(dst, key, value []byte, del bool) (_ []byte, at int) {
 		at = len(dst)
 		dst = append(dst, value...)
 	}
-	return binary.LittleEndian.AppendUint32(dst, recordSum(key, value)), at
+	return binary.LittleEndian.AppendUint32(dst, recordSum(seed, key, value)), at
 }
 
 // record is a change as it stands in a frame.
@@ -101,7 +113,7 @@ func nextRecord(payload []byte, from int) (r record, next int, ok bool) {
 		r.value = payload[at : at+int(n)]
 		at += int(n)
 	}
-	if len(payload)-at < sumBytes || binary.LittleEndian.Uint32(payload[at:]) != recordSum(r.key, r.value) {
+	if len(payload)-at < sumBytes || binary.LittleEndian.Uint32(payload[at:]) != recordSum(0, r.key, r.value) {
 		return r, 0, false
 	}
 	return r, at + sumBytes, true
@@ -171,9 +183,9 @@ func decodeCommit(b []byte, generation uint64) (c commit, ok bool) {
 var errRecord = errors.New("a record of the log has a wrong checksum")
 
 // checkRecord compares the sum that stands behind a value in the log.
-func checkRecord(key, value, sum []byte) error {
+func checkRecord(seed uint32, key, value, sum []byte) error {
 	var want [sumBytes]byte
-	binary.LittleEndian.PutUint32(want[:], recordSum(key, value))
+	binary.LittleEndian.PutUint32(want[:], recordSum(seed, key, value))
 	if !bytes.Equal(want[:], sum) {
 		return errRecord
 	}
@@ -185,6 +197,7 @@ func checkRecord(key, value, sum []byte) error {
 type frameWriter struct {
 	log   *valueLog
 	stage uint64
+	seed  uint32 // of the records' sums
 	buf   []byte // the header's room, then the payload
 	count uint64 // frames written
 }
@@ -196,7 +209,7 @@ func (w *frameWriter) put(key, value []byte, del bool) loc {
 		w.buf = append(w.buf, make([]byte, frameHeader)...)
 	}
 	var at int
-	w.buf, at = appendRecord(w.buf, key, value, del)
+	w.buf, at = appendRecord(w.buf, w.seed, key, value, del)
 	if del || len(value) == 0 {
 		return loc{}
 	}

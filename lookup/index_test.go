@@ -11,17 +11,19 @@ import (
 // keys after each; in between it writes out, closes, opens and rebuilds.
 func TestIndexFollowsModel(t *testing.T) {
 	for _, o := range []struct {
-		name          string
-		stage, recent int64
+		name                 string
+		stage, recent, pages int64
 	}{
-		{"memory", 0, 0},
-		{"pushed often", 0, 20_000},
-		{"spilled", 2_000, 20_000},
+		{"memory", 0, 0, 0},
+		{"pushed often", 0, 20_000, 0},
+		{"spilled", 2_000, 20_000, 0},
+		{"places in memory", 0, 20_000, 6_000},
+		{"nothing in memory", 2_000, 20_000, 1},
 	} {
 		t.Run(o.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			opts := memOptions()
-			opts.StageBytes, opts.RecentBytes = o.stage, o.recent
+			opts.StageBytes, opts.RecentBytes, opts.PageBytes = o.stage, o.recent, o.pages
 			c := openCache(t, opts)
 			x := openIndex(t, c, testID)
 			want := model{}
@@ -61,6 +63,13 @@ func TestIndexFollowsModel(t *testing.T) {
 				got, err := find(t, x, ids(-1, 1_001))
 				require.NoError(t, err)
 				require.Equal(t, want, got)
+				if r := x.inMemory; x.onDisk != nil && len(want) > 500 {
+					held := map[bool]string{true: "places", false: "all"}[r != nil && r.pages == nil]
+					if r == nil {
+						held = "nothing"
+					}
+					require.Equal(t, map[int64]string{0: "all", 6_000: "places", 1: "nothing"}[o.pages], held)
+				}
 			}
 			require.NoError(t, x.Close())
 		})

@@ -188,20 +188,37 @@ func (l *valueLog) sync() error {
 
 // reader returns the file of a segment, open for reading until closeFiles or drop.
 func (l *valueLog) reader(id uint32) (vfs.File, error) {
+	f, _, err := l.readerOf(id)
+	return f, err
+}
+
+// readerOf is reader that tells the size of the file as well.
+func (l *valueLog) readerOf(id uint32) (f vfs.File, size int64, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.find(id)
 	if s == nil {
-		return nil, fmt.Errorf("%w: no segment %d", errRecord, id)
+		return nil, 0, fmt.Errorf("%w: no segment %d", errRecord, id)
 	}
 	if s.r == nil {
 		f, err := l.fs.Open(l.path(id), vfs.RandomReadsOption)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		s.r = f
 	}
-	return s.r, nil
+	return s.r, s.size, nil
+}
+
+// cut ends the segment that is being written: what follows is not to share one with
+// what is before.
+func (l *valueLog) cut() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.w == nil {
+		return nil
+	}
+	return l.endSegment()
 }
 
 func (l *valueLog) find(id uint32) *segment {

@@ -26,6 +26,7 @@ type search struct {
 	span    []byte   // of the log that is being read
 	fetches []fetch
 	page    page
+	read    pageReader
 	fence   []byte // of the page
 
 	hits    [][]byte
@@ -78,6 +79,7 @@ func (x *Index) Lookup(ctx context.Context, b *rowdata.Batch, rows []int32, dst 
 
 func (x *Index) lookup(ctx context.Context, it *pebble.Iterator, b *rowdata.Batch, rows []int32, dst *rowdata.KeyValues, found []int32) error {
 	var last []byte
+	x.scratch.read.reset(x.log)
 	for from := 0; from < len(rows); from += lookupRows {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -183,8 +185,8 @@ func (s *search) searchRun(r *run) error {
 	return nil
 }
 
-// searchPages looks for the keys that are still open in the pages, which are in
-// memory or in the database.
+// searchPages looks for the keys that are still open in the pages. What is in memory
+// of them, or else the database, says where they are.
 func (s *search) searchPages(it *pebble.Iterator, r *resident) error {
 	at, no, begun := 0, 0, false
 	for i, state := range s.state {
@@ -193,13 +195,13 @@ func (s *search) searchPages(it *pebble.Iterator, r *resident) error {
 		}
 		key := s.key(i)
 		if !begun || bytes.Compare(key, s.fence) > 0 && !bytes.Equal(s.fence, lastFence) {
+			var err error
 			if r != nil {
-				no = r.seek(no, s.heads[i], key)
-				s.fence = r.fence(no)
-				if !decodePage(r.page(no), &s.page) {
-					return fmt.Errorf("%w: page", pebble.ErrCorruption)
-				}
-			} else if err := s.turn(it, key); err != nil {
+				no, err = s.turnTo(r, no, s.heads[i], key)
+			} else {
+				err = s.turn(it, key)
+			}
+			if err != nil {
 				return err
 			}
 			at, begun = 0, true
@@ -209,13 +211,23 @@ func (s *search) searchPages(it *pebble.Iterator, r *resident) error {
 			s.state[i], s.locs[i] = hit, s.page.loc(at)
 		}
 	}
-	if r != nil {
-		s.fence = nil // it is a part of the pages
-	}
 	return nil
 }
 
-// turn goes to the page that a key belongs to.
+// turnTo goes to the page that a key belongs to, at number from or behind it.
+func (s *search) turnTo(r *resident, from int, head uint64, key []byte) (no int, err error) {
+	no = r.seek(from, head, key)
+	s.fence = append(s.fence[:0], r.fences[no]...)
+	var b []byte
+	if r.pages != nil {
+		b = r.pages[no]
+	} else if b, err = s.read.page(s.fence, r.locs[no]); err != nil {
+		return no, err
+	}
+	return no, s.decodePage(b)
+}
+
+// turn is turnTo without anything in memory.
 func (s *search) turn(it *pebble.Iterator, key []byte) error {
 	if !it.SeekGE(key) {
 		if err := it.Error(); err != nil {
@@ -224,11 +236,19 @@ func (s *search) turn(it *pebble.Iterator, key []byte) error {
 		return fmt.Errorf("%w: no last page", pebble.ErrCorruption)
 	}
 	s.fence = append(s.fence[:0], it.Key()...)
-	val, err := it.ValueAndErr()
+	l, err := placeOf(it)
 	if err != nil {
 		return err
 	}
-	if !decodePage(val, &s.page) {
+	b, err := s.read.page(s.fence, l)
+	if err != nil {
+		return err
+	}
+	return s.decodePage(b)
+}
+
+func (s *search) decodePage(b []byte) error {
+	if !decodePage(b, &s.page) {
 		return fmt.Errorf("%w: page", pebble.ErrCorruption)
 	}
 	return nil

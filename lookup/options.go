@@ -54,9 +54,10 @@ type logLimits struct {
 	segmentMin int64 // a segment is larger only if the log has many
 	garbageMin int64 // less is not cleaned
 	tailMax    int64 // since the last push: what is restored after a crash
+	pagesApart int64 // so many pages have segments of their own
 }
 
-var defaultLogLimits = logLimits{segmentMin: 32 << 20, garbageMin: 64 << 20, tailMax: 64 << 20}
+var defaultLogLimits = logLimits{segmentMin: 32 << 20, garbageMin: 64 << 20, tailMax: 64 << 20, pagesApart: 4096}
 
 const (
 	defaultPageBytes       = 32 << 20

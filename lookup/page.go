@@ -20,8 +20,8 @@ import (
 //	addresses    less the base, little-endian
 //	sizes        little-endian
 //
-// In the database a page stands at the upper bound of its range, which is a key;
-// the last one stands at lastFence.
+// Pages are records of the log. Where each of them is stands in the database at the
+// upper bound of its range, which is a key; the last one stands at lastFence.
 var lastFence = []byte{dataPrefix + 1}
 
 const (
@@ -348,6 +348,16 @@ func commonPrefix(a, b []byte) int {
 		}
 	}
 	return n
+}
+
+// full returns how many of the first entries fill a page; 0 if they do not.
+func (b *pageBuilder) full() int {
+	for i, end := range b.ends {
+		if i+1 == pageKeys || end >= pageBytesMax {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 // cut removes the first n entries.

@@ -20,28 +20,46 @@ type pager struct {
 	b       pageBuilder
 	frame   frameWriter // values that come with the pages
 	moved   []int       // entries of b whose places are relative to frame
+	out     frameWriter // pages
+	waiting []waiting   // those in out
+	fences  []byte      // of these, end to end
+	read    pageReader  // reads the present pages
 	change  map[uint32]int64
 	near    uint32 // a segment, and what has changed in it: most changes are in few
 	nearBy  int64
 	keys    int64 // more than before
 	pages   int64 // more than before
 	buf     []byte
+	place   []byte
 	fence   []byte // of the page that is being changed
 	key     []byte
 	val     []byte
 	scratch page
 }
 
-func newPager(log *valueLog, w *tableWriter, victims map[uint32]bool) *pager {
-	return &pager{log: log, w: w, victims: victims, frame: frameWriter{log: log, stage: noStage}, change: map[uint32]int64{}}
+// waiting is a page on its way to the log.
+type waiting struct {
+	l        loc // relative to the frame
+	fenceEnd int
 }
 
-// lives notes that a record of the log is referred to from now on, or is not.
+func newPager(log *valueLog, w *tableWriter, victims map[uint32]bool) *pager {
+	frame := frameWriter{log: log, stage: noStage}
+	p := &pager{log: log, w: w, victims: victims, frame: frame, out: frame, read: pageReader{log: log}, change: map[uint32]int64{}}
+	p.out.seed = pageSeed(log.generation)
+	return p
+}
+
+// lives notes that there is one key more, or one less, and where its value is.
 func (p *pager) lives(keyBytes int, l loc, sign int64) {
 	p.keys += sign
-	if l.size == 0 {
-		return
+	if l.size > 0 {
+		p.refers(keyBytes, l, sign)
 	}
+}
+
+// refers notes that a record of the log is referred to from now on, or is not.
+func (p *pager) refers(keyBytes int, l loc, sign int64) {
 	if l.segment() != p.near {
 		p.account()
 		p.near = l.segment()
@@ -124,15 +142,43 @@ func (p *pager) write(n int, fence []byte) error {
 	}
 	p.buf = p.b.encode(p.buf[:0], n)
 	p.pages++
-	if err := p.w.add(fence, p.buf, false); err != nil {
+	l := p.out.put(fence, p.buf, false)
+	p.fences = append(p.fences, fence...)
+	p.waiting = append(p.waiting, waiting{l, len(p.fences)})
+	p.b.cut(n)
+	if p.out.full() {
+		return p.flush()
+	}
+	return nil
+}
+
+// flush writes the pages that wait to the log, and where they are to the table.
+func (p *pager) flush() error {
+	if len(p.waiting) == 0 {
+		return nil
+	}
+	frame := p.out.buf
+	base, err := p.out.flush()
+	if err != nil {
 		return err
 	}
-	if p.copy != nil {
-		if p.copy.add(fence, p.buf); p.copy.bytes() > p.copyMax {
-			p.copy = nil
+	from := 0
+	for _, w := range p.waiting {
+		fence, page, l := p.fences[from:w.fenceEnd], frame[frameHeader+w.l.addr:][:w.l.size], w.l
+		l.addr += base
+		p.refers(len(fence), l, 1)
+		p.place = l.append(p.place[:0])
+		if err := p.w.add(fence, p.place, false); err != nil {
+			return err
 		}
+		if p.copy != nil {
+			if p.copy.add(fence, page, l); !p.copy.fit(p.copyMax) {
+				p.copy = nil
+			}
+		}
+		from = w.fenceEnd
 	}
-	p.b.cut(n)
+	p.waiting, p.fences = p.waiting[:0], p.fences[:0]
 	return nil
 }
 
@@ -149,6 +195,34 @@ func (p *pager) room(even bool) error {
 	return nil
 }
 
+// Entries whose values are not in the log yet are collected until there are values
+// enough to be written, or so many keys.
+const (
+	gatherKeys  = 32 * pageKeys
+	gatherBytes = 4 * pageBytesMax
+)
+
+// roomForValues is room of entries that addValue puts.
+func (p *pager) roomForValues() error {
+	if !p.frame.full() && p.b.len() < gatherKeys && len(p.b.keys) < gatherBytes {
+		return nil
+	}
+	return p.writeFull()
+}
+
+// writeFull writes pages of the entries as long as these fill one.
+func (p *pager) writeFull() error {
+	if err := p.settle(); err != nil {
+		return err
+	}
+	for n := p.b.full(); n > 0; n = p.b.full() {
+		if err := p.write(n, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // all writes all pages anew: those of the database with the changes in them.
 func (p *pager) all(ctx context.Context, it *pebble.Iterator, m *merger) error {
 	c, err := m.next()
@@ -160,7 +234,6 @@ func (p *pager) all(ctx context.Context, it *pebble.Iterator, m *merger) error {
 		if n++; n%256 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		p.pages--
 		if c, err = p.merge(it, m, c, false); err != nil {
 			return err
 		}
@@ -191,7 +264,6 @@ func (p *pager) some(ctx context.Context, it *pebble.Iterator, m *merger) error 
 			return fmt.Errorf("%w: no last page", pebble.ErrCorruption)
 		}
 		p.fence = append(p.fence[:0], it.Key()...)
-		p.pages--
 		if c, err = p.merge(it, m, c, true); err != nil {
 			return err
 		}
@@ -199,6 +271,9 @@ func (p *pager) some(ctx context.Context, it *pebble.Iterator, m *merger) error 
 			return err
 		}
 		if p.b.len() == 0 && !bytes.Equal(p.fence, lastFence) {
+			if err := p.flush(); err != nil { // the table ascends
+				return err
+			}
 			if err := p.w.add(p.fence, nil, true); err != nil {
 				return err
 			}
@@ -214,10 +289,16 @@ func (p *pager) some(ctx context.Context, it *pebble.Iterator, m *merger) error 
 // merge adds the entries of the present page with the changes up to the last of
 // them. It returns the first change that is left.
 func (p *pager) merge(it *pebble.Iterator, m *merger, c *cursor, even bool) (*cursor, error) {
-	b, err := it.ValueAndErr()
+	l, err := placeOf(it)
 	if err != nil {
 		return nil, err
 	}
+	b, err := p.read.page(it.Key(), l)
+	if err != nil {
+		return nil, err
+	}
+	p.pages--
+	p.refers(len(it.Key()), l, -1)
 	g := &p.scratch
 	if !decodePage(b, g) {
 		return nil, fmt.Errorf("%w: page", pebble.ErrCorruption)

@@ -96,9 +96,19 @@ func (x *Index) replacePages(ctx context.Context, st State, ordinal uint64, vict
 	x.setResident(nil) // what is held is held once
 	x.tooLarge = false
 	if all {
-		p.copy, p.copyMax = new(resident), x.residentRoom()
+		p.copy, p.copyMax = newResident(true), x.residentRoom()
 	}
-	if err := fill(p); err != nil {
+	err := x.cutForPages(all)
+	if err == nil {
+		err = fill(p)
+	}
+	if err == nil {
+		err = p.flush()
+	}
+	if err == nil {
+		err = x.cutForPages(all)
+	}
+	if err != nil {
 		return err
 	}
 	p.account()
@@ -132,6 +142,16 @@ func (x *Index) replacePages(ctx context.Context, st State, ordinal uint64, vict
 		x.setResident(p.copy)
 	}
 	return nil
+}
+
+// cutForPages keeps the pages of an index with many of them apart from values: when
+// all are written anew, the old ones leave segments that hold nothing else, and
+// nothing has to be copied out of these.
+func (x *Index) cutForPages(all bool) error {
+	if !all || int64(x.meta.pages) < x.cache.opts.log.pagesApart {
+		return nil
+	}
+	return x.log.cut()
 }
 
 // written notes what the database reflects now.

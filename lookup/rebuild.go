@@ -143,6 +143,9 @@ func (x *Index) copyRecords(ctx context.Context, p *pager, src Source, progress 
 		}
 		n, err := src.Next(kv)
 		if errors.Is(err, io.EOF) {
+			if err := p.writeFull(); err != nil {
+				return err
+			}
 			return p.write(p.b.len(), lastFence)
 		}
 		if err != nil {
@@ -161,7 +164,7 @@ func (x *Index) copyRecords(ctx context.Context, p *pager, src Source, progress 
 				return &SizeError{len(last) + len(val)}
 			}
 			p.addValue(last, val)
-			if err := p.room(false); err != nil {
+			if err := p.roomForValues(); err != nil {
 				return err
 			}
 		}

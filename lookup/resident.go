@@ -5,54 +5,84 @@ import (
 	"context"
 )
 
-// resident is all pages of an index in memory, for an index that is small enough:
-// a search in it takes a tenth of one in the database. It is immutable once it is
-// in use.
+// resident is what is held in memory of the pages of an index: where each of them
+// ends and where in the log it is and, of an index that is small enough, the pages
+// themselves, in which a search takes a tenth of the time. It is immutable once it
+// is in use.
 type resident struct {
-	heads  []uint64 // of the fences, which ascend
-	fences [][]byte
-	pages  [][]byte
-	chunk  []byte // where fences and pages are put; those that are full are held by what is in them
-	held   int64  // bytes of all chunks
+	heads      []uint64 // of the fences, which ascend
+	fences     [][]byte
+	locs       []loc
+	pages      [][]byte // nil: not held
+	fenceBytes arena
+	pageBytes  arena
 }
 
 const (
-	// residentMax bounds the pages of an index that are held.
+	// residentMax bounds what is held of an index.
 	residentMax = 1 << 30
-	// residentChunkMin and residentChunkMax bound how much room is made for pages at
-	// a time: growing one piece for all of them would copy each a few times.
-	residentChunkMin = 4 << 10
-	residentChunkMax = 256 << 10
-	// residentPage is what a page takes beside its bytes and its fence's.
-	residentPage = 8 + 24 + 24
+	// residentFence and residentPage are what a fence and a page take beside their
+	// bytes.
+	residentFence = 8 + 24 + 16
+	residentPage  = 24
 )
+
+func newResident(pages bool) *resident {
+	r := &resident{}
+	if pages {
+		r.pages = [][]byte{}
+	}
+	return r
+}
 
 func (r *resident) len() int { return len(r.heads) }
 
-// bytes returns what the pages take.
-func (r *resident) bytes() int64 { return r.held + residentPage*int64(cap(r.heads)) }
+// bytes returns what is held.
+func (r *resident) bytes() int64 {
+	return r.fenceBytes.held + r.pageBytes.held + residentFence*int64(cap(r.heads)) + residentPage*int64(cap(r.pages))
+}
 
 // add puts a page behind the others.
-func (r *resident) add(fence, page []byte) {
-	r.heads = append(r.heads, keyHead(fence))
-	r.fences, r.pages = append(r.fences, r.hold(fence)), append(r.pages, r.hold(page))
+func (r *resident) add(fence, page []byte, l loc) {
+	r.heads, r.fences, r.locs = append(r.heads, keyHead(fence)), append(r.fences, r.fenceBytes.hold(fence)), append(r.locs, l)
+	if r.pages != nil {
+		r.pages = append(r.pages, r.pageBytes.hold(page))
+	}
 }
+
+// fit lets go of the pages if all takes more than room; it is false if even the
+// rest does.
+func (r *resident) fit(room int64) bool {
+	if r.bytes() > room {
+		r.pages, r.pageBytes = nil, arena{}
+	}
+	return r.bytes() <= room
+}
+
+// arena is room for bytes that stay where they are.
+type arena struct {
+	chunk []byte // the last piece of it; those that are full are held by what is in them
+	held  int64  // bytes of all pieces
+}
+
+// arenaChunkMin and arenaChunkMax bound how much room is made at a time: growing
+// one piece for all would copy everything a few times.
+const (
+	arenaChunkMin = 4 << 10
+	arenaChunkMax = 256 << 10
+)
 
 // hold copies bytes to where they stay.
-func (r *resident) hold(b []byte) []byte {
-	if len(b) > cap(r.chunk)-len(r.chunk) {
-		n := max(min(max(int(r.held), residentChunkMin), residentChunkMax), len(b))
-		r.chunk = make([]byte, 0, n)
-		r.held += int64(n)
+func (a *arena) hold(b []byte) []byte {
+	if len(b) > cap(a.chunk)-len(a.chunk) {
+		n := max(min(max(int(a.held), arenaChunkMin), arenaChunkMax), len(b))
+		a.chunk = make([]byte, 0, n)
+		a.held += int64(n)
 	}
-	at := len(r.chunk)
-	r.chunk = append(r.chunk, b...)
-	return r.chunk[at:len(r.chunk):len(r.chunk)]
+	at := len(a.chunk)
+	a.chunk = append(a.chunk, b...)
+	return a.chunk[at:len(a.chunk):len(a.chunk)]
 }
-
-func (r *resident) fence(i int) []byte { return r.fences[i] }
-
-func (r *resident) page(i int) []byte { return r.pages[i] }
 
 // isLess tells whether page i ends before a key.
 func (r *resident) isLess(i int, head uint64, key []byte) bool {
@@ -60,7 +90,7 @@ func (r *resident) isLess(i int, head uint64, key []byte) bool {
 		// The last fence is greater than all keys, whatever its head.
 		return h < head && i != len(r.heads)-1
 	}
-	return i != len(r.heads)-1 && bytes.Compare(r.fence(i), key) < 0
+	return i != len(r.heads)-1 && bytes.Compare(r.fences[i], key) < 0
 }
 
 // seek returns the page that a key belongs to, at from or behind it.
@@ -98,31 +128,27 @@ func (x *Index) residentRoom() int64 {
 	return min(x.cache.opts.PageBytes-others, residentMax)
 }
 
-// hold reads all pages into memory if there is room.
+// hold reads fences into memory, and pages as well, if there is room.
 func (x *Index) hold(ctx context.Context) error {
 	if x.inMemory != nil || x.onDisk == nil || x.tooLarge {
-		return nil
-	}
-	// Less than a page of one key takes nothing.
-	if int64(x.meta.keys) > x.residentRoom() {
-		x.tooLarge = true
 		return nil
 	}
 	it, err := x.iterator()
 	if err != nil {
 		return err
 	}
-	r, room := new(resident), x.residentRoom()
+	r, room, all := newResident(false), x.residentRoom(), int64(0)
 	for ok := it.SeekGE([]byte{dataPrefix}); ok && it.Key()[0] <= lastFence[0]; ok = it.Next() {
-		if r.len()%256 == 0 && ctx.Err() != nil {
+		if r.len()%4096 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		val, err := it.ValueAndErr()
+		l, err := placeOf(it)
 		if err != nil {
 			return err
 		}
-		r.add(it.Key(), val)
-		if r.bytes() > room {
+		r.add(it.Key(), nil, l)
+		all += int64(l.size) + residentPage
+		if !r.fit(room) {
 			x.tooLarge = true
 			return nil
 		}
@@ -130,8 +156,30 @@ func (x *Index) hold(ctx context.Context) error {
 	if err := it.Error(); err != nil {
 		return err
 	}
+	if r.bytes()+all <= room {
+		if err := r.load(ctx, x.log); err != nil {
+			return err
+		}
+	}
 	if r.len() > 0 {
 		x.setResident(r)
+	}
+	return nil
+}
+
+// load reads the pages.
+func (r *resident) load(ctx context.Context, log *valueLog) error {
+	read := pageReader{log: log}
+	r.pages = make([][]byte, 0, r.len())
+	for i, l := range r.locs {
+		if i%256 == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		b, err := read.page(r.fences[i], l)
+		if err != nil {
+			return err
+		}
+		r.pages = append(r.pages, r.pageBytes.hold(b))
 	}
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 // formatVersion is the layout of keys, values and folders that this code writes;
 // an index of another one is made anew.
-const formatVersion = 2
+const formatVersion = 3
 
 // A value is a record without its key columns, which whoever looks it up has at
 // hand:

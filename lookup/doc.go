@@ -15,9 +15,10 @@
 //
 // Values are in a log, in the order in which they were written. Where they are, by
 // key, is in memory for the committed changes of late, as sorted runs, and in pages
-// of about a hundred keys for all else. A Pebble database holds the pages; tables of
-// them are ingested, and neither its log nor its memtables are used. Restoring what
-// was not in pages when a process ended is what the commits in the log are for.
+// of about a hundred keys for all else. Pages are in the log too, and a Pebble database
+// says where: tables are ingested, and neither its log nor its memtables are used.
+// Restoring what was not in pages when a process ended is what the commits in the log
+// are for.
 //
 // A [Cache] holds the indexes of a process: one folder, of which each process
 // takes a slot of its own, one block cache, and bounds for memory, open databases

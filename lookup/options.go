@@ -14,11 +14,12 @@ type Options struct {
 	// numbered folder that it locks), so that a writer and a compactor beside it
 	// never share an index, and finds that slot again after a restart.
 	Dir string
-	// PageBytes bounds the pages that are held in memory, of indexes all of whose
-	// pages fit: about 15 bytes a key; 32 MiB if 0.
+	// PageBytes bounds what is held in memory of the pages of all indexes: whole
+	// pages, about 15 bytes a key, of indexes all of whose pages fit, and the places
+	// of the pages, about half a byte a key, of the others; 32 MiB if 0.
 	PageBytes int64
 	// BlockCacheBytes bounds the blocks of the databases that are held in memory,
-	// which serve the other indexes; 8 MiB if 0.
+	// which say where pages are whose places are not held; 8 MiB if 0.
 	BlockCacheBytes int64
 	// RecentBytes bounds the committed changes of all indexes that are not in
 	// their databases yet; 16 MiB if 0. What is beyond is written at the next

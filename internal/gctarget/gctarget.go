@@ -1,8 +1,7 @@
 // Package gctarget tells the garbage collector how much memory a process that
 // writes or serves tables should take. Most of what such a process holds are long
-// slices without pointers, which cost next to nothing to mark: so it collects more
-// often than Go does by default, and takes a third less memory for some per cent of
-// its time.
+// slices without pointers, which cost next to nothing to mark: so it collects
+// somewhat more often than Go does by default, and takes less memory for it.
 package gctarget
 
 import (
@@ -11,7 +10,7 @@ import (
 )
 
 // percent is how much garbage there may be per hundred bytes that are in use.
-const percent = 40
+const percent = 80
 
 // Set sets the collector's target, and makes limit the soft limit of the process'
 // memory in bytes; 0 sets none. Who sets GOGC or GOMEMLIMIT knows better.

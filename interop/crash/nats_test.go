@@ -2,9 +2,11 @@ package crash
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -48,6 +50,7 @@ func requireStream(t *testing.T, url, stream string, want []subscriber.Change) {
 	defer nc.Close()
 	js, err := jetstream.New(nc)
 	require.NoError(t, err)
+	awaitStream(ctx, t, js, stream)
 	messages, err := subscriber.Messages(ctx, js, stream, len(want))
 	require.NoError(t, err)
 	got := make([]subscriber.Change, 0, len(messages))
@@ -57,6 +60,27 @@ func requireStream(t *testing.T, url, stream string, want []subscriber.Change) {
 		got = append(got, changes...)
 	}
 	requireSame(t, want, got, "the stream")
+}
+
+// awaitStream waits until there is the stream: a gateway makes it once it has found
+// the server.
+func awaitStream(ctx context.Context, t *testing.T, js jetstream.JetStream, stream string) {
+	t.Helper()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		_, err := js.Stream(ctx, stream)
+		if !errors.Is(err, jetstream.ErrStreamNotFound) {
+			require.NoError(t, err)
+			return
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			require.NoError(t, err)
+			return
+		}
+	}
 }
 
 // requireSame compares changes and says where they part. Partitions are compared

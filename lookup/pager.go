@@ -157,14 +157,14 @@ func (p *pager) flush() error {
 	if len(p.waiting) == 0 {
 		return nil
 	}
-	frame := p.out.buf
+	held := p.hold() // the file may change the bytes that it is given
 	base, err := p.out.flush()
 	if err != nil {
 		return err
 	}
 	from := 0
-	for _, w := range p.waiting {
-		fence, page, l := p.fences[from:w.fenceEnd], frame[frameHeader+w.l.addr:][:w.l.size], w.l
+	for i, w := range p.waiting {
+		fence, l := p.fences[from:w.fenceEnd], w.l
 		l.addr += base
 		p.refers(len(fence), l, 1)
 		p.place = l.append(p.place[:0])
@@ -172,14 +172,29 @@ func (p *pager) flush() error {
 			return err
 		}
 		if p.copy != nil {
-			if p.copy.add(fence, page, l); !p.copy.fit(p.copyMax) {
-				p.copy = nil
-			}
+			p.copy.locs[held+i] = l
 		}
 		from = w.fenceEnd
 	}
 	p.waiting, p.fences = p.waiting[:0], p.fences[:0]
 	return nil
+}
+
+// hold copies the pages that wait to what is held in memory, if that is wanted and
+// there is room, and returns the number of the first of them.
+func (p *pager) hold() int {
+	if p.copy == nil {
+		return 0
+	}
+	first, from := p.copy.len(), 0
+	for _, w := range p.waiting {
+		p.copy.add(p.fences[from:w.fenceEnd], p.out.buf[frameHeader+w.l.addr:][:w.l.size], w.l)
+		from = w.fenceEnd
+	}
+	if !p.copy.fit(p.copyMax) {
+		p.copy = nil
+	}
+	return first
 }
 
 // room writes pages as long as there are more entries than fit one. With even,

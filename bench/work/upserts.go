@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,12 +26,27 @@ type upserts struct {
 	zipf   bool
 	halves bool   // rows with half of their columns
 	every  uint64 // a full compaction after so many commits; 0: each commit waits for what is due
+	commit uint64 // rows of a commit; 0: upsertCommitRows
 }
 
 const upsertCommitRows = 50_000
 
 func lookups(millions uint64, zipf bool) upserts {
 	return upserts{keys: millions * million, rows: million, name: "lookup", opts: []string{"changelog-producer", "lookup"}, zipf: zipf}
+}
+
+// smallCommits is what a job writes that commits some ten times a second.
+func smallCommits() upserts {
+	u := lookups(1, false)
+	u.commit = 1_000
+	return u
+}
+
+// twoBuckets has the same rows in a table of two buckets: two shards work at a time.
+func twoBuckets() upserts {
+	u := lookups(1, false)
+	u.name, u.opts = "lookup-2-buckets", append(u.opts, "bucket", "2")
+	return u
 }
 
 func fullCompaction(every uint64) upserts {
@@ -157,7 +173,7 @@ func (u upserts) run(ctx context.Context, h *home, verify bool) (_ *result, err 
 
 // write is the timed part.
 func (u upserts) write(ctx context.Context, h *home, w *tables.Writer) (*result, error) {
-	keys, n, commitRows := h.scaled(u.keys), h.scaled(u.rows), h.scaled(upsertCommitRows)
+	keys, n, commitRows := h.scaled(u.keys), h.scaled(u.rows), h.scaled(cmp.Or(u.commit, upsertCommitRows))
 	next := orders.NewUpserts(h.seed, keys)
 	if u.zipf {
 		next = orders.NewZipfUpserts(h.seed, keys)

@@ -122,7 +122,17 @@ type sortedRun struct {
 	entries []entry
 	copier  *copier
 	rows    int // of a batch
+
+	// Entries name rows all over the chunks. Those of a batch touch most of the
+	// memory of a column, for a few rows each; those of a block use it again while
+	// it is in the processor's cache.
+	block     *rowdata.KeyValues // nil: batches are gathered one by one
+	blockRows int
+	at        int // rows of the block that are delivered
 }
+
+// blockRowsMax is how many rows are gathered at once where memory allows.
+const blockRowsMax = 64 << 10
 
 // rowBytes returns what a row counts for on average.
 func (b *buffer) rowBytes() int64 { return b.bytes / int64(max(b.rows, 1)) }
@@ -138,12 +148,28 @@ func (b *buffer) run(entries []entry) *sortedRun {
 // Next implements [merge.Source].
 func (s *sortedRun) Next(dst *rowdata.KeyValues) (int, error) {
 	dst.Reset()
-	if len(s.entries) == 0 {
-		return 0, io.EOF
+	if s.block == nil || s.at == s.block.N && len(s.entries) <= s.rows {
+		if len(s.entries) == 0 {
+			return 0, io.EOF
+		}
+		s.gather(dst, s.rows)
+		return dst.N, nil
 	}
-	s.entries = s.entries[s.copier.take(s.entries, s.rows, false):]
+	if s.at == s.block.N {
+		s.block.Reset()
+		s.gather(s.block, s.blockRows)
+		s.at = 0
+	}
+	n := min(s.rows, s.block.N-s.at)
+	dst.AppendRange(s.block, s.at, s.at+n)
+	s.at += n
+	return n, nil
+}
+
+// gather appends the next rows.
+func (s *sortedRun) gather(dst *rowdata.KeyValues, rows int) {
+	s.entries = s.entries[s.copier.take(s.entries, rows, false):]
 	s.copier.gatherer.Append(dst, s.chunks, s.copier.stretches)
-	return dst.N, nil
 }
 
 // copier turns entries into stretches of chunks and copies them. It is scratch

@@ -58,7 +58,7 @@ func (b *builder) key(entries []entry) error {
 	}
 	b.folder.Begin()
 	for _, e := range entries {
-		if err := b.folder.Add(b.chunks[e.ref.chunk()], int(e.ref.row())); err != nil {
+		if err := merge.AddLent(b.folder, b.chunks[e.ref.chunk()], int(e.ref.row())); err != nil {
 			return b.atKey(err, e.ref)
 		}
 	}

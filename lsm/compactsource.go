@@ -56,7 +56,7 @@ func (r *compactRun) open(ctx context.Context, sections []Section) (*compactSour
 		n := 0
 		for _, run := range s {
 			if run.Buffer != nil {
-				b, err := run.Buffer.Open()
+				b, err := run.Buffer.open(r.scratch)
 				if err != nil {
 					return nil, errors.Join(err, src.close())
 				}

@@ -53,7 +53,16 @@ type Buffer struct {
 	// compaction that is run.
 	Open func() (merge.Source, error)
 
-	release func()
+	openWith func(block *rowdata.KeyValues) (merge.Source, error) // Open with memory for the block of sorted rows; may be nil
+	release  func()
+}
+
+// open is Open with memory of earlier compactions.
+func (b *Buffer) open(s *Scratch) (merge.Source, error) {
+	if b.openWith == nil {
+		return b.Open()
+	}
+	return b.openWith(s.takeSorted())
 }
 
 // Run returns the buffer as a run of level 0.

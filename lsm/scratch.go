@@ -14,7 +14,9 @@ type Scratch struct {
 	groups   *merge.Groups
 	resolved *merge.Result
 	encoders datafile.Encoders
-	largest  int // bytes of a batch of the run
+	sorted   *rowdata.KeyValues // of a buffer
+	lent     bool               // it is in use
+	largest  int                // bytes of a batch of the run
 }
 
 // scratchBytesMax bounds the batches whose memory is kept; all of them together
@@ -26,7 +28,21 @@ func (s *Scratch) begin(t *rowdata.RowType) {
 	if s.typ != t {
 		s.typ, s.batch = t, rowdata.NewKeyValues(t, 0)
 		s.groups, s.resolved = merge.NewGroups(t, merge.Plan{}), merge.NewResult(t)
+		s.sorted = nil
 	}
+	s.lent = false
+}
+
+// takeSorted returns memory for the sorted rows of a buffer.
+func (s *Scratch) takeSorted() *rowdata.KeyValues {
+	if s.lent {
+		return rowdata.NewKeyValues(s.typ, 0)
+	}
+	if s.sorted == nil {
+		s.sorted = rowdata.NewKeyValues(s.typ, 0)
+	}
+	s.lent = true
+	return s.sorted
 }
 
 // saw notes a batch of the run.

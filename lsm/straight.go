@@ -32,10 +32,13 @@ func (w *Writer) Detach(ctx context.Context) (*Buffer, error) {
 	w.pool.lent += lent.bytes
 	entries, exact := w.pool.sorter.sort(lent.chunks, w.order)
 	entries = slices.Clone(entries) // the pool goes on to sort other buffers
+	open := func(block *rowdata.KeyValues) (merge.Source, error) {
+		return lent.folded(entries, exact, w.order, w.table.Engine, block)
+	}
 	return &Buffer{
 		Rows: int64(lent.rows), Bytes: size, Deletes: lent.hasRetracts(),
 		Min: lent.key(entries[0], w.order.key), Max: lent.key(entries[len(entries)-1], w.order.key),
-		Open: func() (merge.Source, error) { return lent.folded(entries, exact, w.order, w.table.Engine) },
+		Open: func() (merge.Source, error) { return open(rowdata.NewKeyValues(lent.typ, 0)) }, openWith: open,
 		release: func() {
 			lent.pool.lent -= lent.bytes
 			lent.reset()
@@ -63,7 +66,7 @@ func (b *Buffer) WriteLevel0(ctx context.Context, t *Table, p *Pool, create Crea
 func (b *Buffer) Release() {
 	if b.release != nil {
 		b.release()
-		b.release, b.Open = nil, nil
+		b.release, b.Open, b.openWith = nil, nil, nil
 	}
 }
 
@@ -141,9 +144,13 @@ func (b *buffer) key(e entry, key *rowdata.Comparer) []byte {
 }
 
 // folded returns the entries as a source of folded records. It owns all its memory
-// but the chunks, and may be read by another goroutine than the pool's.
-func (b *buffer) folded(entries []entry, exact bool, o *ordering, e merge.Engine) (merge.Source, error) {
-	run := &sortedRun{chunks: b.chunks, entries: entries, copier: &copier{}, rows: rowsIn(batchBytes, b.rowBytes(), batchRows)}
+// but the chunks and the block, and may be read by another goroutine than the pool's.
+func (b *buffer) folded(entries []entry, exact bool, o *ordering, e merge.Engine, block *rowdata.KeyValues) (merge.Source, error) {
+	block.Reset()
+	run := &sortedRun{
+		chunks: b.chunks, entries: entries, copier: &copier{}, rows: rowsIn(batchBytes, b.rowBytes(), batchRows),
+		block: block, blockRows: rowsIn(batchBytes, b.rowBytes(), blockRowsMax),
+	}
 	if e.Keep == nil {
 		return merge.NewIter([]merge.Source{run}, o.key, o.order, e, merge.Options{
 			BatchRows: batchRows, BatchBytes: batchBytes,

@@ -27,7 +27,7 @@ func (r *resolver) fold(members []ref) (ref, error) {
 func (r *resolver) build(members []ref) (ref, error) {
 	r.folder.Begin()
 	for _, m := range members {
-		if err := r.folder.Add(r.batches[m.batch], int(m.row)); err != nil {
+		if err := merge.AddLent(r.folder, r.batches[m.batch], int(m.row)); err != nil {
 			return nothing, r.atKey(err, m)
 		}
 	}

@@ -44,6 +44,22 @@ type Folder interface {
 	Result(dst *rowdata.KeyValues) (ok bool, err error)
 }
 
+// Lender is a Folder that need not copy a record at once.
+type Lender interface {
+	Folder
+	// AddLent is Add of a record that stays as it is until Result has returned.
+	AddLent(kv *rowdata.KeyValues, i int) error
+}
+
+// AddLent gives a record that stays as it is until Result has returned to a folder of
+// whatever kind.
+func AddLent(f Folder, kv *rowdata.KeyValues, i int) error {
+	if l, ok := f.(Lender); ok {
+		return l.AddLent(kv, i)
+	}
+	return f.Add(kv, i)
+}
+
 // RefusedKindError says that an engine cannot take a record of this kind.
 type RefusedKindError struct {
 	Engine string

@@ -141,12 +141,22 @@ func (g *Gatherer) valid(dst *rowdata.Vector, src []*rowdata.Vector, st []Stretc
 	if dst.Valid == nil {
 		dst.Valid = ones(make([]byte, 0, n+rows), n)
 	}
-	dst.Valid = slices.Grow(dst.Valid, rows)
+	dst.Valid = slices.Grow(dst.Valid, rows)[:n+rows]
+	out := dst.Valid[n:]
+	k := 0
 	for _, s := range st {
-		if valid := src[s.Batch].Valid; valid == nil {
-			dst.Valid = ones(dst.Valid, int(s.To-s.From))
-		} else {
-			dst.Valid = append(dst.Valid, valid[s.From:s.To]...)
+		valid := src[s.Batch].Valid
+		switch {
+		case valid == nil:
+			for range s.To - s.From {
+				out[k] = 1
+				k++
+			}
+		case s.To == s.From+1:
+			out[k] = valid[s.From]
+			k++
+		default:
+			k += copy(out[k:], valid[s.From:s.To])
 		}
 	}
 }
@@ -192,6 +202,15 @@ const (
 	long  = 64
 )
 
+// copyLong copies in pieces of a register, as a longer array would be copied by a
+// call.
+func copyLong(dst, src *[long]byte) {
+	*(*[16]byte)(dst[0:16]) = *(*[16]byte)(src[0:16])
+	*(*[16]byte)(dst[16:32]) = *(*[16]byte)(src[16:32])
+	*(*[16]byte)(dst[32:48]) = *(*[16]byte)(src[32:48])
+	*(*[16]byte)(dst[48:64]) = *(*[16]byte)(src[48:64])
+}
+
 func gatherBytes(data []byte, offs []uint32, src [][]byte, srcOffs [][]uint32, st []Stretch, rows int) ([]byte, []uint32) {
 	size := 0
 	for _, s := range st {
@@ -214,7 +233,7 @@ func gatherBytes(data []byte, offs []uint32, src [][]byte, srcOffs [][]uint32, s
 			case n <= short && a+short <= len(from):
 				*(*[short]byte)(room[end:]) = *(*[short]byte)(from[a:])
 			case n <= long && a+long <= len(from):
-				*(*[long]byte)(room[end:]) = *(*[long]byte)(from[a:])
+				copyLong((*[long]byte)(room[end:]), (*[long]byte)(from[a:]))
 			default:
 				copy(room[end:], from[a:a+n])
 			}

@@ -39,7 +39,7 @@ func (p PartialUpdate) Engine() (Engine, error) {
 	return Engine{Name: "partial-update", Build: func() Folder {
 		f := &partialUpdate{
 			columns: mustColumns(p.Type, p.Columns), row: newRowState(p.Type),
-			ignoreDelete: p.IgnoreDelete, removeOnDelete: p.RemoveOnDelete,
+			lent: make([]place, len(p.Type.Fields)), dirty: true, ignoreDelete: p.IgnoreDelete, removeOnDelete: p.RemoveOnDelete,
 		}
 		for c, field := range p.Type.Fields {
 			f.notNull = append(f.notNull, field.Type.NotNull)
@@ -76,9 +76,11 @@ type partialUpdate struct {
 	removeOnDelete bool
 
 	row     rowState
-	filled  bool // a record has been merged, or has initialised the row
-	added   bool // an add has been seen
-	deleted bool // the last record removed the row
+	lent    []place // of the newest values, which the row does not have yet; nil: none
+	dirty   bool    // the row may have values
+	filled  bool    // a record has been merged, or has initialised the row
+	added   bool    // an add has been seen
+	deleted bool    // the last record removed the row
 }
 
 // groupPlace is the part of a column in a group; group is one more than its
@@ -94,8 +96,18 @@ type partialGroup struct {
 	skip bool // all its sequence columns are NULL
 }
 
+// place is a value in a record.
+type place struct {
+	col *rowdata.Vector // nil: none
+	row int
+}
+
 func (p *partialUpdate) Begin() {
-	p.row.clear()
+	if p.dirty {
+		p.row.clear()
+		p.dirty = false
+	}
+	clear(p.lent)
 	p.row.seq = 0
 	p.filled, p.added, p.deleted = false, false, false
 	for _, f := range p.functions {
@@ -103,7 +115,38 @@ func (p *partialUpdate) Begin() {
 	}
 }
 
+// AddLent implements [Lender]: without groups a value is copied once, into the result.
+func (p *partialUpdate) AddLent(kv *rowdata.KeyValues, i int) error {
+	if p.groups != nil || kv.Kinds[i].IsRetract() {
+		return p.Add(kv, i)
+	}
+	p.deleted = false
+	p.row.seq = kv.Seq[i]
+	for c, col := range kv.Cols {
+		switch {
+		case !col.IsNull(i):
+			p.lent[c] = place{col, i}
+		case p.notNull[c]:
+			return p.columns[c].failed(ErrNotNull)
+		}
+	}
+	p.added, p.filled = true, true
+	return nil
+}
+
+// settle copies what was lent into the row.
+func (p *partialUpdate) settle() {
+	p.dirty = true
+	for c, x := range p.lent {
+		if x.col != nil {
+			aggregate.Set(p.row.cells[c], x.col, x.row)
+			p.lent[c] = place{}
+		}
+	}
+}
+
 func (p *partialUpdate) Add(kv *rowdata.KeyValues, i int) error {
+	p.settle()
 	p.deleted = false
 	if kv.Kinds[i].IsRetract() {
 		return p.retract(kv, i)
@@ -270,6 +313,12 @@ func (p *partialUpdate) Result(dst *rowdata.KeyValues) (bool, error) {
 	if p.deleted || !p.added {
 		p.row.kind = rowdata.Delete
 	}
-	p.row.appendTo(dst)
+	for c, x := range p.lent {
+		if x.col == nil {
+			x = place{p.row.cells[c], 0}
+		}
+		dst.Cols[c].AppendFrom(x.col, x.row)
+	}
+	p.row.close(dst)
 	return true, nil
 }

@@ -59,6 +59,11 @@ func (r *rowState) appendTo(dst *rowdata.KeyValues) {
 	for c, v := range r.cells {
 		dst.Cols[c].AppendFrom(v, 0)
 	}
+	r.close(dst)
+}
+
+// close ends a row whose columns have been appended.
+func (r *rowState) close(dst *rowdata.KeyValues) {
 	dst.Seq, dst.Kinds = append(dst.Seq, r.seq), append(dst.Kinds, r.kind)
 	dst.CloseRow()
 }

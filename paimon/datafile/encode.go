@@ -32,7 +32,16 @@ func newEncoder(w io.Writer, p *plan) (encoder, error) {
 		if enc := p.opts.Encoders.take(w, p.layout, o); enc != nil {
 			return enc, nil
 		}
-		return pqt.NewWriter(w, p.fields, o)
+		enc, err := pqt.NewWriter(w, p.fields, o)
+		if err != nil {
+			return nil, err
+		}
+		if !p.layout.Thin {
+			for i, k := range p.layout.Key {
+				enc.Twin(i, p.layout.values()+k)
+			}
+		}
+		return enc, nil
 	case FormatAvro:
 		return avrofile.NewWriter(w, p.fields, avroOptions(&p.opts, p.noStats))
 	}

@@ -14,9 +14,8 @@ type Encoders struct{ spare []spareEncoder }
 const (
 	// sparesMax is how many are kept: one for data files, one for changelog.
 	sparesMax = 2
-	// spareBytesMax bounds the file that a kept encoder has written, and with it
-	// what it holds in memory.
-	spareBytesMax = 4 << 20
+	// spareBytesMax bounds what a kept encoder holds in memory.
+	spareBytesMax = 8 << 20
 )
 
 // spareEncoder is an encoder of files of these columns, written in this way.
@@ -45,10 +44,14 @@ func (e *Encoders) take(w io.Writer, l Layout, o pqt.Options) *pqt.Writer {
 	return nil
 }
 
-// keep takes back the encoder of a file of so many bytes.
-func (e *Encoders) keep(enc encoder, p *plan, bytes int64) {
+// keep takes back the encoder of a file that is complete.
+func (e *Encoders) keep(enc encoder, p *plan) {
 	w, ok := enc.(*pqt.Writer)
-	if e == nil || !ok || bytes > spareBytesMax {
+	if e == nil || !ok {
+		return
+	}
+	w.Reset(nil)
+	if w.Held() > spareBytesMax {
 		return
 	}
 	o, err := parquetOptions(&p.opts)
@@ -58,6 +61,5 @@ func (e *Encoders) keep(enc encoder, p *plan, bytes int64) {
 	if len(e.spare) == sparesMax {
 		e.spare = slices.Delete(e.spare, 0, 1)
 	}
-	w.Reset(nil)
 	e.spare = append(e.spare, spareEncoder{layout: p.layout, opts: o, enc: w})
 }

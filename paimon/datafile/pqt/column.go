@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 
 	"sluice/paimon/rowdata"
 )
@@ -21,6 +22,8 @@ type column struct {
 	maxDef byte
 	maxRep byte
 	opts   *Options
+	twin   *column // has the values and pages of this one too; nil: none
+	copies int     // columns that have this one as their twin
 
 	// The open page.
 	rows, entries int
@@ -33,8 +36,9 @@ type column struct {
 	i128          []rowdata.Int128
 	data          []byte // classBytes: in PLAIN encoding; classNanos: as INT96
 	index         []int32
-	size          int    // bytes of the values before they are encoded
-	lo, hi        uint32 // classBytes, PLAIN: where the least and the greatest begin in data
+	offs          []uint32 // scratch
+	size          int      // bytes of the values before they are encoded
+	lo, hi        uint32   // classBytes, PLAIN: where the least and the greatest begin in data
 	loKey, hiKey  uint64
 	strings       int // classBytes, PLAIN: values in data
 
@@ -48,6 +52,7 @@ type column struct {
 	pages     []pageInfo
 	chunk     blocks // the finished pages
 	raw       bool   // they are not compressed
+	literals  bool   // the last one was compressed without a search for matches
 	rawBytes  int64  // the same, not compressed
 	numValues int64
 	firstRow  int64 // of the open page, in the row group
@@ -72,10 +77,18 @@ type pageInfo struct {
 	encoding encoding
 }
 
+// source returns the column that has c's pages.
+func (c *column) source() *column {
+	if c.twin != nil {
+		return c.twin
+	}
+	return c
+}
+
 // startGroup readies c for a row group. With raw it is not compressed; else its
 // first page tells.
 func (c *column) startGroup(raw bool) {
-	c.raw = raw
+	c.raw, c.literals = raw, false
 	c.dict.reset()
 	c.ints.reset()
 	c.dictPages, c.pages = 0, c.pages[:0]
@@ -113,6 +126,35 @@ func (c *column) startPage() {
 	c.def, c.rep, c.hasDef = c.def[:0], c.rep[:0], false
 	c.i32, c.i64, c.f32, c.f64, c.i128 = c.i32[:0], c.i64[:0], c.f32[:0], c.f64[:0], c.i128[:0]
 	c.data, c.index = c.data[:0], c.index[:0]
+	c.data = append(c.data, make([]byte, c.headBytes())...)
+}
+
+// headBytesMax is the most that the levels of a page without NULLs take.
+const headBytesMax = 16
+
+// headBytes is what data has before the strings of a page, for its levels: without
+// NULLs it then is a page as it stands.
+func (c *column) headBytes() int {
+	if c.class == classBytes && c.maxRep == 0 {
+		return headBytesMax
+	}
+	return 0
+}
+
+// plainPage returns the body of the open page if its values need not be copied for
+// that, else nil.
+func (c *column) plainPage() []byte {
+	if c.class != classBytes || c.encoding != encPlain || c.maxRep > 0 || c.hasDef {
+		return nil
+	}
+	var head [headBytesMax]byte
+	levels := head[:0]
+	if c.maxDef > 0 {
+		levels = appendOneLevel(levels, c.entries)
+	}
+	body := c.data[headBytesMax-len(levels):]
+	copy(body, levels)
+	return body
 }
 
 // valueBytes is the size of a value before encoding, without the bytes of strings.
@@ -199,26 +241,14 @@ func (c *column) appendValues(v *rowdata.Vector, from, to int) error {
 	case classBool:
 		c.i32 = append(c.i32, v.I32[from:to]...)
 	case classI32:
-		if c.encoding == encRLEDictionary {
-			indexInts(c, v.I32[from:to])
-			return nil
-		}
 		c.i32 = append(c.i32, v.I32[from:to]...)
 	case classI64:
-		if c.encoding == encRLEDictionary {
-			indexInts(c, v.I64[from:to])
-			return nil
-		}
 		c.i64 = append(c.i64, v.I64[from:to]...)
 	case classDecimal32:
 		return c.appendDecimal32(v.I64[from:to])
 	case classF32:
 		c.f32 = append(c.f32, v.F32[from:to]...)
 	case classF64:
-		if c.encoding == encRLEDictionary {
-			c.indexDoubles(v.F64[from:to])
-			return nil
-		}
 		c.f64 = append(c.f64, v.F64[from:to]...)
 	case classI128:
 		c.i128 = append(c.i128, v.I128[from:to]...)
@@ -228,7 +258,7 @@ func (c *column) appendValues(v *rowdata.Vector, from, to int) error {
 		}
 	case classBytes:
 		c.size += int(v.Offs[to] - v.Offs[from])
-		return c.appendStrings(v, from, to)
+		return c.appendStrings(v.Data, v.Offs[from:to+1])
 	}
 	return nil
 }
@@ -237,26 +267,25 @@ func (c *column) appendValues(v *rowdata.Vector, from, to int) error {
 func (c *column) appendValid(v *rowdata.Vector, from, to int, valid []byte) error {
 	switch c.class {
 	case classI32, classBool:
-		if c.encoding != encRLEDictionary {
-			c.i32 = appendWhere(c.i32, v.I32[from:to], valid)
-			c.size += 4 * (to - from)
-			return nil
-		}
+		c.i32 = appendWhere(c.i32, v.I32[from:to], valid)
+		c.size += 4 * (to - from)
+		return nil
 	case classI64:
-		if c.encoding != encRLEDictionary {
-			c.i64 = appendWhere(c.i64, v.I64[from:to], valid)
-			c.size += 8 * (to - from)
-			return nil
-		}
+		c.i64 = appendWhere(c.i64, v.I64[from:to], valid)
+		c.size += 8 * (to - from)
+		return nil
 	case classF32:
 		c.f32 = appendWhere(c.f32, v.F32[from:to], valid)
 		c.size += 4 * (to - from)
 		return nil
 	case classF64:
-		if c.encoding != encRLEDictionary {
-			c.f64 = appendWhere(c.f64, v.F64[from:to], valid)
-			c.size += 8 * (to - from)
-			return nil
+		c.f64 = appendWhere(c.f64, v.F64[from:to], valid)
+		c.size += 8 * (to - from)
+		return nil
+	case classBytes:
+		if offs := c.offsWhere(v.Offs[from:to+1], valid); offs != nil {
+			c.size += 4*(len(offs)-1) + int(offs[len(offs)-1]-offs[0])
+			return c.appendStrings(v.Data, offs)
 		}
 	}
 	// The others cost more than the loop over runs of values.
@@ -275,6 +304,25 @@ func (c *column) appendValid(v *rowdata.Vector, from, to int, valid []byte) erro
 		i += j
 	}
 	return nil
+}
+
+// offsWhere returns where the values lie that have a byte in valid: end to end, as the
+// others, which are NULL, have no bytes. It is nil if they do have some.
+func (c *column) offsWhere(offs []uint32, valid []byte) []uint32 {
+	out := slices.Grow(c.offs[:0], len(offs))[:len(offs)]
+	out[0] = offs[0]
+	k, hidden := 1, uint32(0)
+	for i, b := range valid {
+		one := uint32(min(b, 1))
+		out[k] = offs[i+1]
+		hidden |= (offs[i+1] - offs[i]) & (one - 1)
+		k += int(one)
+	}
+	c.offs = out
+	if hidden != 0 {
+		return nil
+	}
+	return out[:k]
 }
 
 // appendWhere appends the values that have a byte in valid, without a branch.
@@ -297,10 +345,6 @@ func (c *column) appendDecimal32(v []int64) error {
 		if int64(int32(x)) != x {
 			return fmt.Errorf("column %q: unscaled value %d is no %s", c.node.path, x, c.typ)
 		}
-	}
-	if c.encoding == encRLEDictionary {
-		indexInts(c, v)
-		return nil
 	}
 	for _, x := range v {
 		c.i32 = append(c.i32, int32(x))
@@ -325,47 +369,24 @@ func appendInt96(dst []byte, millis int64, nanos int32) []byte {
 	return binary.LittleEndian.AppendUint32(dst, uint32(day+julianEpoch))
 }
 
-// indexInts appends values to a page with a dictionary, or makes the page PLAIN
-// if there are too many.
-func indexInts[T int32 | int64](c *column, v []T) {
-	max := c.opts.DictionaryBytes / c.elem.phys.width()
-	for i, x := range v {
-		e := c.ints.index(int64(x), max)
-		if e < 0 {
-			c.leaveDictionary()
-			c.appendInts(v[i:])
-			return
-		}
-		c.index = append(c.index, e)
+// indexNumbers gives the numbers of the open page their places in the dictionary, or
+// makes the page PLAIN if there are too many. All at once, while the table is in the
+// processor's cache.
+func (c *column) indexNumbers() {
+	if c.encoding != encRLEDictionary || c.class == classBytes || len(c.index) > 0 {
+		return
 	}
-}
-
-func (c *column) appendInts(v any) {
-	switch v := v.(type) {
-	case []int32:
-		c.i32 = append(c.i32, v...)
-	case []int64:
-		if c.class == classI64 {
-			c.i64 = append(c.i64, v...)
-			return
-		}
-		for _, x := range v {
-			c.i32 = append(c.i32, int32(x))
-		}
+	limit, ok := c.opts.DictionaryBytes/c.elem.phys.width(), true
+	switch {
+	case len(c.i32) > 0:
+		c.index, ok = appendIndexes(&c.ints, c.index, c.i32, limit)
+	case len(c.i64) > 0:
+		c.index, ok = appendIndexes(&c.ints, c.index, c.i64, limit)
+	case len(c.f64) > 0:
+		c.index, ok = appendDoubleIndexes(&c.ints, c.index, c.f64, limit)
 	}
-}
-
-// indexDoubles is indexInts for the bits of doubles.
-func (c *column) indexDoubles(v []float64) {
-	limit := c.opts.DictionaryBytes / 8
-	for i, x := range v {
-		e := c.ints.index(int64(math.Float64bits(x)), limit)
-		if e < 0 {
-			c.leaveDictionary()
-			c.f64 = append(c.f64, v[i:]...)
-			return
-		}
-		c.index = append(c.index, e)
+	if !ok {
+		c.leaveDictionary()
 	}
 }
 
@@ -376,36 +397,34 @@ func (c *column) tryDictionary() {
 	if c.class != classF64 || c.opts.NoDictionary || len(c.pages) > 0 || len(c.f64) == 0 {
 		return
 	}
-	values := c.f64
-	c.encoding, c.f64 = encRLEDictionary, values[len(values):]
-	c.indexDoubles(values[:min(len(values), distinctTrial)])
-	if c.encoding == encRLEDictionary && len(c.ints.values) <= distinctTrialMax {
-		c.indexDoubles(values[len(c.index):])
+	limit := c.opts.DictionaryBytes / 8
+	first, rest := c.f64[:min(len(c.f64), distinctTrial)], c.f64[min(len(c.f64), distinctTrial):]
+	var ok bool
+	if c.index, ok = appendDoubleIndexes(&c.ints, c.index, first, limit); ok && len(c.ints.values) <= distinctTrialMax {
+		if c.index, ok = appendDoubleIndexes(&c.ints, c.index, rest, limit); ok && c.dictionaryPays() {
+			c.encoding = encRLEDictionary
+			return
+		}
 	}
-	if c.encoding == encRLEDictionary && len(c.index) == len(values) && c.dictionaryPays() {
-		c.f64 = values[:0]
-		return
-	}
-	c.encoding, c.f64, c.index = encPlain, values, c.index[:0]
+	c.index = c.index[:0]
 	c.ints.reset()
 }
 
-// appendStrings appends rows from..to of a StoreBytes vector.
-func (c *column) appendStrings(v *rowdata.Vector, from, to int) error {
-	offs := v.Offs[from : to+1]
+// appendStrings appends values that lie end to end in data.
+func (c *column) appendStrings(data []byte, offs []uint32) error {
 	for c.encoding == encRLEDictionary && len(offs) > 1 {
 		some := offs
 		if c.dictPages == 0 && len(c.index) < distinctTrial {
 			some = offs[:min(len(offs), distinctTrial-len(c.index)+1)]
 		}
 		var done int
-		c.index, done = c.dict.appendIndexes(c.index, v.Data, some, c.opts.DictionaryBytes)
+		c.index, done = c.dict.appendIndexes(c.index, data, some, c.opts.DictionaryBytes)
 		offs = offs[done:]
 		if done < len(some)-1 || c.dictPages == 0 && len(c.index) == distinctTrial && c.dict.len() > distinctTrialMax {
 			c.leaveDictionary()
 		}
 	}
-	return c.appendPlainStrings(v.Data, offs)
+	return c.appendPlainStrings(data, offs)
 }
 
 // If more than distinctTrialMax of the first distinctTrial values of a row group
@@ -425,26 +444,54 @@ func (c *column) appendPlainStrings(data []byte, offs []uint32) error {
 	if len(c.data)+total > pageBytesMax {
 		return fmt.Errorf("column %q: a page of more than %d bytes", c.node.path, pageBytesMax)
 	}
-	c.data = grow(c.data, total)
+	c.data = grow(c.data, total+longCopy)
+	at, out := len(c.data), c.data[:cap(c.data)]
 	for i := 1; i < len(offs); i++ {
-		c.appendPlain(data[offs[i-1]:offs[i]])
+		from, to := int(offs[i-1]), int(offs[i])
+		n := to - from
+		binary.LittleEndian.PutUint32(out[at:], uint32(n))
+		if n <= longCopy && from+longCopy <= len(data) {
+			copyLong((*[longCopy]byte)(out[at+4:]), (*[longCopy]byte)(data[from:]))
+		} else {
+			copy(out[at+4:], data[from:to])
+		}
+		c.data = out[:at+4+n]
+		c.bound(at, c.data[at+4:])
+		at += 4 + n
 	}
 	return nil
 }
 
+// longCopy is the length up to which a string is copied with moves of a fixed size,
+// past its end.
+const longCopy = 64
+
+func copyLong(dst, src *[longCopy]byte) {
+	*(*[16]byte)(dst[0:16]) = *(*[16]byte)(src[0:16])
+	*(*[16]byte)(dst[16:32]) = *(*[16]byte)(src[16:32])
+	*(*[16]byte)(dst[32:48]) = *(*[16]byte)(src[32:48])
+	*(*[16]byte)(dst[48:64]) = *(*[16]byte)(src[48:64])
+}
+
 func (c *column) appendPlain(s []byte) {
-	at := uint32(len(c.data))
+	at := len(c.data)
 	c.data = binary.LittleEndian.AppendUint32(c.data, uint32(len(s)))
 	c.data = append(c.data, s...)
+	c.bound(at, s)
+}
+
+// bound keeps the least and the greatest of the page, given the next value and where
+// it is in data.
+func (c *column) bound(at int, s []byte) {
 	key := prefixKey(s)
 	if c.strings == 0 {
-		c.lo, c.hi, c.loKey, c.hiKey = at, at, key, key
-	} else {
+		c.lo, c.hi, c.loKey, c.hiKey = uint32(at), uint32(at), key, key
+	} else if key <= c.loKey || key >= c.hiKey {
 		if key < c.loKey || key == c.loKey && bytes.Compare(s, c.plainAt(c.lo)) < 0 {
-			c.lo, c.loKey = at, key
+			c.lo, c.loKey = uint32(at), key
 		}
 		if key > c.hiKey || key == c.hiKey && bytes.Compare(s, c.plainAt(c.hi)) > 0 {
-			c.hi, c.hiKey = at, key
+			c.hi, c.hiKey = uint32(at), key
 		}
 	}
 	c.strings++
@@ -468,18 +515,13 @@ func prefixKey(s []byte) uint64 {
 }
 
 // leaveDictionary turns the open page into a PLAIN one. Pages after it will be
-// PLAIN, too; pages before it keep the dictionary.
+// PLAIN, too; pages before it keep the dictionary. Numbers are still there as they
+// came.
 func (c *column) leaveDictionary() {
 	c.encoding = encPlain
-	for _, e := range c.index {
-		if c.class == classBytes {
+	if c.class == classBytes {
+		for _, e := range c.index {
 			c.appendPlain(c.dict.at(int(e)))
-		} else if c.class == classI64 {
-			c.i64 = append(c.i64, c.ints.values[e])
-		} else if c.class == classF64 {
-			c.f64 = append(c.f64, math.Float64frombits(uint64(c.ints.values[e])))
-		} else {
-			c.i32 = append(c.i32, int32(c.ints.values[e]))
 		}
 	}
 	c.index = c.index[:0]
@@ -489,7 +531,7 @@ func (c *column) leaveDictionary() {
 // bytes in it belong to the page.
 func (c *column) pageBounds() bounds {
 	switch {
-	case c.encoding == encRLEDictionary:
+	case c.encoding == encRLEDictionary && c.class == classBytes:
 		return c.dictionaryBounds()
 	case len(c.i32) > 0:
 		lo, hi := minMax(c.i32)
@@ -527,10 +569,9 @@ func (c *column) pageBounds() bounds {
 	return bounds{}
 }
 
-// dictionaryBounds compares each entry that the page uses once.
+// dictionaryBounds compares each string that the page uses once.
 func (c *column) dictionaryBounds() bounds {
-	entries := max(c.dict.len(), len(c.ints.values))
-	for len(c.stamps) < entries {
+	for len(c.stamps) < c.dict.len() {
 		c.stamps = append(c.stamps, 0)
 	}
 	c.stamp++
@@ -540,18 +581,6 @@ func (c *column) dictionaryBounds() bounds {
 			continue
 		}
 		c.stamps[e] = c.stamp
-		if c.class != classBytes {
-			x := c.ints.values[e]
-			if c.class == classF64 {
-				x = orderF64(math.Float64frombits(uint64(x)))
-				b.nan = b.nan || x == math.MaxInt64
-			}
-			if !b.known {
-				b = bounds{known: true, nan: b.nan, lo: x, hi: x}
-			}
-			b.lo, b.hi = min(b.lo, x), max(b.hi, x)
-			continue
-		}
 		s := c.dict.at(int(e))
 		if !b.known {
 			b = bounds{known: true, blo: s, bhi: s}

@@ -79,6 +79,7 @@ type compressor struct {
 	brotli *brotli.Writer
 	lz4    *lz4.Compressor
 	out    bytes.Buffer
+	plain  *literalCoder // for zstd at its fastest; else nil
 }
 
 func newCompressor(c codec, zstdLevel int) *compressor {
@@ -87,7 +88,7 @@ func newCompressor(c codec, zstdLevel int) *compressor {
 	case codecZstd:
 		switch zstd.EncoderLevelFromZstd(zstdLevel) {
 		case zstd.SpeedFastest:
-			p.zstd = zstdFastest()
+			p.zstd, p.plain = zstdFastest(), new(literalCoder)
 		case zstd.SpeedDefault:
 			p.zstd = zstdDefault()
 		case zstd.SpeedBetterCompression:

@@ -52,7 +52,7 @@ func shredded(t testing.TB, fields []rowdata.Field, cols []*rowdata.Vector) map[
 // texts returns a function that gives the values of the open page one by one.
 func (c *column) texts() func() string {
 	i := -1
-	raw := c.data
+	raw := c.data[c.headBytes():]
 	return func() string {
 		i++
 		switch c.class {

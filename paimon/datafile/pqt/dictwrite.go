@@ -3,7 +3,9 @@ package pqt
 import (
 	"bytes"
 	"encoding/binary"
+	"math"
 	"math/bits"
+	"slices"
 )
 
 // probeMax bounds the search for a place in a hash table. Tables are at most half
@@ -211,6 +213,46 @@ func (d *intDictionary) index(x int64, maxValues int) int32 {
 		}
 	}
 	return -1
+}
+
+// appendIndexes appends the numbers of values, until there are more than maxValues
+// distinct ones. A value that comes again at once is not looked up.
+func appendIndexes[T int32 | int64](d *intDictionary, dst []int32, values []T, maxValues int) ([]int32, bool) {
+	at := len(dst)
+	dst = slices.Grow(dst, len(values))[:at+len(values)]
+	out := dst[at:]
+	entry := int32(-1)
+	for i, x := range values {
+		if i == 0 || x != values[i-1] {
+			if entry = d.index(int64(x), maxValues); entry < 0 {
+				return dst[:at+i], false
+			}
+		}
+		out[i] = entry
+	}
+	return dst, true
+}
+
+// appendDoubleIndexes is appendIndexes for the bits of doubles.
+func appendDoubleIndexes(d *intDictionary, dst []int32, values []float64, maxValues int) ([]int32, bool) {
+	at := len(dst)
+	dst = slices.Grow(dst, len(values))[:at+len(values)]
+	out := dst[at:]
+	for i, x := range values {
+		key := int64(math.Float64bits(x))
+		if d.slots != nil {
+			if e := d.slots[d.place(key)&(len(d.slots)-1)]; e != 0 && d.values[e-1] == key {
+				out[i] = e - 1
+				continue
+			}
+		}
+		e := d.index(key, maxValues)
+		if e < 0 {
+			return dst[:at+i], false
+		}
+		out[i] = e
+	}
+	return dst, true
 }
 
 func (d *intDictionary) place(x int64) int {

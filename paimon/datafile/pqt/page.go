@@ -31,23 +31,17 @@ func (p *pageCoder) endPage(c *column) error {
 		return nil
 	}
 	c.tryDictionary()
+	c.indexNumbers()
 	if c.encoding == encRLEDictionary && c.dictPages == 0 && !c.dictionaryPays() {
 		c.leaveDictionary()
 	}
 	values := c.values()
 	b := c.pageBounds()
-	body := p.body[:0]
-	if c.maxRep > 0 {
-		body = appendLevels(body, c.rep, c.maxRep)
+	body := c.plainPage()
+	if body == nil {
+		p.body = c.appendPage(p.body[:0])
+		body = p.body
 	}
-	switch {
-	case c.hasDef:
-		body = appendLevels(body, c.def, c.maxDef)
-	case c.maxDef > 0:
-		body = appendOneLevel(body, c.entries)
-	}
-	body = c.appendEncoded(body)
-	p.body = body
 
 	h := pageHeader{kind: pageData, numValues: int32(c.entries), encoding: c.encoding}
 	at := c.chunk.size()
@@ -56,7 +50,7 @@ func (p *pageCoder) endPage(c *column) error {
 	if len(c.pages) == 0 {
 		head, packed, err = p.firstPage(c, &h, body)
 	} else {
-		head, packed, err = p.page(&h, body, c.raw)
+		head, packed, err = p.nextPage(c, &h, body)
 	}
 	if err != nil {
 		return fmt.Errorf("column %q: %w", c.node.path, err)
@@ -89,6 +83,20 @@ func (p *pageCoder) endPage(c *column) error {
 	return nil
 }
 
+// appendPage appends the body of the open page.
+func (c *column) appendPage(body []byte) []byte {
+	if c.maxRep > 0 {
+		body = appendLevels(body, c.rep, c.maxRep)
+	}
+	switch {
+	case c.hasDef:
+		body = appendLevels(body, c.def, c.maxDef)
+	case c.maxDef > 0:
+		body = appendOneLevel(body, c.entries)
+	}
+	return c.appendEncoded(body)
+}
+
 // trialBytesMin is the size from which the first page of a column chunk tells
 // whether its values can be compressed, trialBytesMax what is looked at of it, and
 // trialGain the part that must be gained.
@@ -106,11 +114,13 @@ func (p *pageCoder) firstPage(c *column, h *pageHeader, body []byte) (head, pack
 		return p.page(h, body, c.raw)
 	}
 	if len(body) > trialBytesMax {
-		sample := body[(len(body)-trialBytesMax)/2:][:trialBytesMax]
+		sample := middle(body, trialBytesMax)
 		if p.packed, err = p.comp.append(p.packed[:0], sample); err != nil {
 			return nil, nil, err
 		}
-		c.raw = gainsNothing(sample, p.packed)
+		if c.raw = gainsNothing(sample, p.packed); !c.raw && p.mayBeLiterals(c, body) {
+			return p.literals(c, h, body, sample, len(p.packed))
+		}
 		return p.page(h, body, c.raw)
 	}
 	head, packed, err = p.page(h, body, false)
@@ -119,6 +129,53 @@ func (p *pageCoder) firstPage(c *column, h *pageHeader, body []byte) (head, pack
 	}
 	return head, packed, err
 }
+
+// nextPage is page for those behind the first.
+func (p *pageCoder) nextPage(c *column, h *pageHeader, body []byte) (head, packed []byte, err error) {
+	if !c.raw && p.mayBeLiterals(c, body) && (c.literals || len(c.pages)%literalTrialPages == 0) {
+		return p.tryLiterals(c, h, body)
+	}
+	return p.page(h, body, c.raw)
+}
+
+// Pages of short texts of at least literalBytesMin may become frames of literals.
+// Whether they do, a sample of the page tells, which has many values; a page that
+// has matches puts an end to that, and every so many pages it is tried again.
+const (
+	literalBytesMin   = 2 * trialBytesMax
+	literalValueMax   = 512 // bytes on average
+	literalTrialPages = 8
+	literalLoss       = 256 // the part that a frame of literals may be larger
+)
+
+func (p *pageCoder) mayBeLiterals(c *column, body []byte) bool {
+	return p.comp.plain != nil && c.class == classBytes && c.encoding == encPlain && len(body) >= literalBytesMin && len(body)/c.entries <= literalValueMax
+}
+
+// tryLiterals is page for bytes in which there may be no matches.
+func (p *pageCoder) tryLiterals(c *column, h *pageHeader, body []byte) (head, packed []byte, err error) {
+	sample := middle(body, trialBytesMax)
+	if p.packed, err = p.comp.append(p.packed[:0], sample); err != nil {
+		return nil, nil, err
+	}
+	return p.literals(c, h, body, sample, len(p.packed))
+}
+
+// literals is tryLiterals, given what a sample of the page is compressed.
+func (p *pageCoder) literals(c *column, h *pageHeader, body, sample []byte, size int) (head, packed []byte, err error) {
+	var ok bool
+	p.packed, ok = p.comp.plain.append(p.packed[:0], sample)
+	if c.literals = ok && len(p.packed) <= size+size/literalLoss; c.literals {
+		if p.packed, ok = p.comp.plain.append(p.packed[:0], body); ok {
+			head, packed = p.finish(h, body, p.packed)
+			return head, packed, nil
+		}
+	}
+	return p.page(h, body, false)
+}
+
+// middle returns n bytes from the middle of b, which has as many.
+func middle(b []byte, n int) []byte { return b[(len(b)-n)/2:][:n] }
 
 func gainsNothing(raw, packed []byte) bool { return len(packed) > len(raw)-len(raw)/trialGain }
 
@@ -135,11 +192,17 @@ func (p *pageCoder) page(h *pageHeader, body []byte, raw bool) (head, packed []b
 		}
 		p.packed = packed
 	}
+	head, packed = p.finish(h, body, packed)
+	return head, packed, nil
+}
+
+// finish returns the header of a page, and its compressed body.
+func (p *pageCoder) finish(h *pageHeader, body, packed []byte) (head, out []byte) {
 	h.uncompressed, h.compressed = int32(len(body)), int32(len(packed))
 	h.crc = int32(crc32.ChecksumIEEE(packed))
 	p.head.buf = p.head.buf[:0]
 	p.head.pageHeader(h)
-	return p.head.buf, packed, nil
+	return p.head.buf, packed
 }
 
 // dictionaryPays tells, of the first page of a row group, whether the dictionary
@@ -181,7 +244,7 @@ func (c *column) appendEncoded(dst []byte) []byte {
 	case c.encoding == encDeltaBinary:
 		return appendDelta(dst, c.i32)
 	case c.class == classBytes, c.class == classNanos:
-		return append(dst, c.data...)
+		return append(dst, c.data[c.headBytes():]...)
 	case c.class == classBool:
 		return appendBits(dst, c.i32)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 )
 
 func (v *valueReader) initLengths(n int) error {
@@ -146,19 +147,26 @@ func room(data []byte, n int) ([]byte, error) {
 }
 
 func (v *valueReader) appendPlainStrings(data *[]byte, offs *[]uint32, n, total, end int) error {
-	d, err := room(*data, total)
+	d, err := room(*data, total+longCopy)
 	if err != nil {
 		return err
 	}
-	o := *offs
+	at, o := len(d), slices.Grow(*offs, n)
+	out, page := d[:cap(d)], v.buf[:len(v.buf):cap(v.buf)]
+	pos := v.pos
 	for range n {
-		l := int(binary.LittleEndian.Uint32(v.buf[v.pos:]))
-		d = append(d, v.buf[v.pos+4:v.pos+4+l]...)
-		o = append(o, uint32(len(d)))
-		v.pos += 4 + l
+		l := int(binary.LittleEndian.Uint32(page[pos:]))
+		pos += 4
+		if l <= longCopy && pos+longCopy <= cap(page) {
+			copyLong((*[longCopy]byte)(out[at:]), (*[longCopy]byte)(page[pos:pos+longCopy]))
+		} else {
+			copy(out[at:], page[pos:pos+l])
+		}
+		pos, at = pos+l, at+l
+		o = append(o, uint32(at))
 	}
 	v.pos = end
-	*data, *offs = d, o
+	*data, *offs = d[:at], o
 	return nil
 }
 

@@ -82,6 +82,19 @@ func NewWriter(w io.Writer, fields []rowdata.Field, opts Options) (*Writer, erro
 	return p, nil
 }
 
+// Twin says that field b has in every row the value of field a, as the key columns
+// of a table have that are in its files twice: the two are encoded once. Vectors for
+// b are then not looked at. It is called before the first row, and of no effect on
+// fields of other than one simple type.
+func (p *Writer) Twin(a, b int) {
+	x, y := p.nodes[a], p.nodes[b]
+	if a == b || x.kind != leafNode || y.kind != leafNode || p.fields[a].Type != p.fields[b].Type || x.leaf.twin != nil || y.leaf.copies > 0 {
+		return
+	}
+	y.leaf.twin = x.leaf
+	x.leaf.copies++
+}
+
 // Reset makes p write another file of the same columns with the same options to
 // w. It keeps the memory, and drops what has not been written.
 func (p *Writer) Reset(w io.Writer) {
@@ -94,6 +107,16 @@ func (p *Writer) Reset(w io.Writer) {
 		c.ratio = 256
 		c.startGroup(p.coder.comp.codec == codecNone)
 	}
+}
+
+// Held returns about how many bytes of memory p keeps for the next file after Reset.
+func (p *Writer) Held() int {
+	n := cap(p.coder.body) + cap(p.coder.packed)
+	for _, c := range p.columns {
+		n += cap(c.def) + cap(c.rep) + 4*cap(c.i32) + 8*cap(c.i64) + 4*cap(c.f32) + 8*cap(c.f64) + 16*cap(c.i128) + cap(c.data) + 4*cap(c.index) +
+			cap(c.dict.data) + 32*cap(c.dict.slots) + 8*cap(c.ints.values) + 4*cap(c.ints.slots) + c.chunk.held()
+	}
+	return n
 }
 
 // Write appends rows from..to (exclusive) of cols, one vector a field. It copies
@@ -124,9 +147,11 @@ func (p *Writer) write(cols []*rowdata.Vector, from, to int) error {
 		end := from + p.room(cols, from, to)
 		for i, v := range cols {
 			var err error
-			if n := p.nodes[i]; n.kind == leafNode {
+			switch n := p.nodes[i]; {
+			case n.kind == leafNode && n.leaf.twin != nil:
+			case n.kind == leafNode:
 				err = n.leaf.appendRows(v, from, end)
-			} else {
+			default:
 				err = p.shred.appendRows(n, v, from, end)
 				p.nulls[i] += nullsIn(v, from, end)
 			}
@@ -211,7 +236,9 @@ func (p *Writer) room(cols []*rowdata.Vector, from, to int) int {
 	for i, v := range cols {
 		n := p.nodes[i]
 		if n.kind == leafNode {
-			count = n.leaf.room(v, from, from+count)
+			if n.leaf.twin == nil {
+				count = n.leaf.room(v, from, from+count)
+			}
 			continue
 		}
 		count = min(count, p.opts.PageRows-p.pageRows)
@@ -237,7 +264,7 @@ func (p *Writer) endPagesIfFull() error {
 		if err := p.coder.endPage(c); err != nil {
 			return err
 		}
-		p.done += int64(c.chunk.size() - before)
+		p.done += int64(c.chunk.size()-before) * int64(1+c.copies)
 	}
 	p.pageRows = 0
 	return nil
@@ -247,7 +274,7 @@ func (p *Writer) endPagesIfFull() error {
 func (p *Writer) buffered() int64 {
 	n := p.done
 	for _, c := range p.columns {
-		n += int64(c.size)*int64(c.ratio)/1024 + int64(len(c.dict.data))/2
+		n += (int64(c.size)*int64(c.ratio)/1024 + int64(len(c.dict.data))/2) * int64(1+c.copies)
 	}
 	return n
 }
@@ -287,15 +314,20 @@ func (p *Writer) endGroup() error {
 		if err := p.coder.endPage(c); err != nil {
 			return err
 		}
-		chunk, err := p.writeChunk(c)
+	}
+	for _, c := range p.columns {
+		from := c.source()
+		chunk, err := p.writeChunk(from, c.path)
 		if err != nil {
 			return err
 		}
 		g.columns = append(g.columns, chunk)
 		g.totalByteSize += chunk.totalUncompressed
 		g.totalCompressed += chunk.totalCompressed
-		c.fileTotal.merge(&c.total, c.class)
-		c.fileNulls += c.nulls
+		c.fileTotal.merge(&from.total, c.class)
+		c.fileNulls += from.nulls
+	}
+	for _, c := range p.columns {
 		c.startGroup(p.coder.comp.codec == codecNone)
 	}
 	p.groups = append(p.groups, g)
@@ -303,10 +335,11 @@ func (p *Writer) endGroup() error {
 	return nil
 }
 
-// writeChunk writes the pages of a column and returns what the footer says of them.
-func (p *Writer) writeChunk(c *column) (columnChunk, error) {
+// writeChunk writes the pages of a column, under the name of itself or of a twin,
+// and returns what the footer says of them.
+func (p *Writer) writeChunk(c *column, path []string) (columnChunk, error) {
 	chunk := columnChunk{
-		phys: c.elem.phys, path: c.path, codec: p.codecOf(c), numValues: c.numValues,
+		phys: c.elem.phys, path: path, codec: p.codecOf(c), numValues: c.numValues,
 		totalUncompressed: c.rawBytes, totalCompressed: int64(c.chunk.size()), encodings: []encoding{encRLE},
 	}
 	if c.dictPages > 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // percent is how much garbage there may be per hundred bytes that are in use.
-const percent = 80
+const percent = 65
 
 // Set sets the collector's target, and makes limit the soft limit of the process'
 // memory in bytes; 0 sets none. Who sets GOGC or GOMEMLIMIT knows better.

@@ -18,7 +18,7 @@ import (
 const (
 	fileNameMaxBytes = 255 // NAME_MAX
 	tempSuffix       = ".tmp"
-	batchWritersMax  = 8 // files of one PutAll that are written and synced at a time
+	batchWritersMax  = 8 // files of one PutAll that are synced at a time
 )
 
 // isTemp tells whether a file is one that is still being written, or was when
@@ -206,8 +206,9 @@ func (st *staged) Publish(ctx context.Context) error {
 
 func (st *staged) Discard() { st.temp.discard() }
 
-// PutAll implements [objstore.BatchPutter]: files are written and synced several
-// at a time, then each folder is synced once.
+// PutAll implements [objstore.BatchPutter]: files are made one after the other, as
+// the file system lets one at a time into a folder and others would spin for it, and
+// synced several at a time; then each folder is synced once.
 func (s *Store) PutAll(ctx context.Context, objects []objstore.Object) error {
 	for _, o := range objects {
 		if err := beginWrite(ctx, o.Name); err != nil {
@@ -215,17 +216,6 @@ func (s *Store) PutAll(ctx context.Context, objects []objstore.Object) error {
 		}
 	}
 	temps := make([]*temp, len(objects))
-	errs := make([]error, len(objects))
-	var wg sync.WaitGroup
-	limit := make(chan struct{}, batchWritersMax)
-	for i, o := range objects {
-		limit <- struct{}{}
-		wg.Go(func() {
-			temps[i], errs[i] = s.newFullTemp(o.Name, o.Data, true)
-			<-limit
-		})
-	}
-	wg.Wait()
 	defer func() {
 		for _, t := range temps {
 			if t != nil {
@@ -233,7 +223,16 @@ func (s *Store) PutAll(ctx context.Context, objects []objstore.Object) error {
 			}
 		}
 	}()
-	if err := errors.Join(errs...); err != nil {
+	for i, o := range objects {
+		var err error
+		if temps[i], err = s.newTemp(o.Name); err == nil {
+			err = temps[i].write(o.Data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if err := closeAll(temps); err != nil {
 		return err
 	}
 	folders := make(map[string]bool, 1)
@@ -249,6 +248,22 @@ func (s *Store) PutAll(ctx context.Context, objects []objstore.Object) error {
 		}
 	}
 	return nil
+}
+
+// closeAll makes files durable and closes them.
+func closeAll(temps []*temp) error {
+	errs := make([]error, len(temps))
+	var wg sync.WaitGroup
+	limit := make(chan struct{}, batchWritersMax)
+	for i, t := range temps {
+		limit <- struct{}{}
+		wg.Go(func() {
+			errs[i] = t.close(true)
+			<-limit
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // writer is the [objstore.Writer] of a file.

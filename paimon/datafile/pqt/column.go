@@ -59,6 +59,8 @@ type column struct {
 	total     bounds
 	nulls     int64
 
+	lesson lesson // of earlier row groups, of other files too
+
 	// The file.
 	fileTotal bounds
 	fileNulls int64

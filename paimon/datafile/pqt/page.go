@@ -22,6 +22,7 @@ type pageCoder struct {
 	comp   *compressor
 	body   []byte
 	packed []byte
+	trial  []byte
 	head   thriftWriter
 }
 
@@ -113,26 +114,66 @@ func (p *pageCoder) firstPage(c *column, h *pageHeader, body []byte) (head, pack
 	if c.raw || c.encoding == encRLEDictionary || len(body) < trialBytesMin {
 		return p.page(h, body, c.raw)
 	}
-	if len(body) > trialBytesMax {
-		sample := middle(body, trialBytesMax)
-		if p.packed, err = p.comp.append(p.packed[:0], sample); err != nil {
-			return nil, nil, err
-		}
-		if c.raw = gainsNothing(sample, p.packed); !c.raw && p.mayBeLiterals(c, body) {
-			return p.literals(c, h, body, sample, len(p.packed))
+	if len(body) <= smallPageMax {
+		return p.onlyPage(c, h, body)
+	}
+	sample := middle(body, trialBytesMax)
+	if p.packed, err = p.comp.append(p.packed[:0], sample); err != nil {
+		return nil, nil, err
+	}
+	if c.raw = gainsNothing(sample, p.packed); !c.raw && p.mayBeLiterals(c, body, literalBytesMin) {
+		return p.literals(c, h, body, sample, len(p.packed))
+	}
+	return p.page(h, body, c.raw)
+}
+
+// lesson is how the first page of a small row group is best compressed, and for how
+// many of those to come that is believed. Files of frequent commits have small pages
+// only, and what they hold is alike.
+type lesson struct {
+	groups        int
+	raw, literals bool
+}
+
+const (
+	smallPageMax = 2 * trialBytesMax
+	lessonGroups = 7
+)
+
+// onlyPage is firstPage of a row group that is likely to have no other.
+func (p *pageCoder) onlyPage(c *column, h *pageHeader, body []byte) (head, packed []byte, err error) {
+	if c.lesson.groups > 0 {
+		c.lesson.groups--
+		c.raw = c.lesson.raw
+		if c.lesson.literals && p.mayBeLiterals(c, body, trialBytesMin) {
+			var ok bool
+			if p.packed, ok = p.comp.plain.append(p.packed[:0], body); ok {
+				head, packed = p.finish(h, body, p.packed)
+				return head, packed, nil
+			}
 		}
 		return p.page(h, body, c.raw)
 	}
 	head, packed, err = p.page(h, body, false)
-	if c.raw = err == nil && gainsNothing(body, packed); c.raw {
-		head, packed, err = p.page(h, body, true)
+	if err != nil {
+		return nil, nil, err
 	}
-	return head, packed, err
+	c.lesson = lesson{groups: lessonGroups}
+	switch {
+	case gainsNothing(body, packed):
+		c.raw, c.lesson.raw = true, true
+		return p.page(h, body, true)
+	case p.mayBeLiterals(c, body, trialBytesMin):
+		var ok bool
+		p.trial, ok = p.comp.plain.append(p.trial[:0], body)
+		c.lesson.literals = ok && len(p.trial) <= len(packed)+len(packed)/literalLoss
+	}
+	return head, packed, nil
 }
 
 // nextPage is page for those behind the first.
 func (p *pageCoder) nextPage(c *column, h *pageHeader, body []byte) (head, packed []byte, err error) {
-	if !c.raw && p.mayBeLiterals(c, body) && (c.literals || len(c.pages)%literalTrialPages == 0) {
+	if !c.raw && p.mayBeLiterals(c, body, literalBytesMin) && (c.literals || len(c.pages)%literalTrialPages == 0) {
 		return p.tryLiterals(c, h, body)
 	}
 	return p.page(h, body, c.raw)
@@ -148,8 +189,9 @@ const (
 	literalLoss       = 256 // the part that a frame of literals may be larger
 )
 
-func (p *pageCoder) mayBeLiterals(c *column, body []byte) bool {
-	return p.comp.plain != nil && c.class == classBytes && c.encoding == encPlain && len(body) >= literalBytesMin && len(body)/c.entries <= literalValueMax
+// mayBeLiterals tells whether a page of at least so many bytes is one of short texts.
+func (p *pageCoder) mayBeLiterals(c *column, body []byte, least int) bool {
+	return p.comp.plain != nil && c.class == classBytes && c.encoding == encPlain && len(body) >= least && len(body)/c.entries <= literalValueMax
 }
 
 // tryLiterals is page for bytes in which there may be no matches.

@@ -17,6 +17,8 @@ const (
 	// segmentsWanted is about how many segments a log is cut into, so that it
 	// takes a bounded number of open files.
 	segmentsWanted = 16
+	// segmentsMany is from how many on no segment is cut short.
+	segmentsMany = 64
 )
 
 // errLogClosed says that the content was dropped that the log belonged to.
@@ -210,12 +212,12 @@ func (l *valueLog) readerOf(id uint32) (f vfs.File, size int64, err error) {
 	return s.r, s.size, nil
 }
 
-// cut ends the segment that is being written: what follows is not to share one with
-// what is before.
+// cut ends the segment that is being written, as what follows had better not share
+// one with what is before; unless there are many.
 func (l *valueLog) cut() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.w == nil {
+	if l.w == nil || len(l.segments) >= segmentsMany {
 		return nil
 	}
 	return l.endSegment()

@@ -31,7 +31,7 @@ func jetStream(eventsPerMessage, rows int) func(context.Context, *env) (figures,
 			return nil, err
 		}
 		defer server.Close()
-		nc, err := nats.Connect(server.URL())
+		nc, err := nats.Connect(server.URL(), nats.WriteBufferSize(natsfeed.WriteBufferBytes))
 		if err != nil {
 			return nil, err
 		}

@@ -10,6 +10,10 @@ import (
 	"sluice/feeds"
 )
 
+// WriteBufferBytes is how much a publisher's connection should collect before it
+// writes: by default it writes after one or two messages of a hundred events.
+const WriteBufferBytes = 256 << 10
+
 // Options configures a [Publisher].
 type Options struct {
 	Stream           string // required

@@ -140,7 +140,9 @@ func (s *Server) openNATS(ctx context.Context) error {
 	if url == "" {
 		return nil
 	}
-	opts := []nats.Option{nats.Name("sluice gateway"), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true)}
+	opts := []nats.Option{
+		nats.Name("sluice gateway"), nats.MaxReconnects(-1), nats.RetryOnFailedConnect(true), nats.WriteBufferSize(natsfeed.WriteBufferBytes),
+	}
 	if n.Credentials != "" {
 		opts = append(opts, nats.UserCredentials(n.Credentials))
 	}

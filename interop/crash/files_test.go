@@ -24,7 +24,7 @@ func requireWhole(t *testing.T, table *paimon.Table) {
 	ids, err := table.SnapshotIDs(ctx)
 	require.NoError(t, err)
 	require.NotEmpty(t, ids)
-	seen := map[string]bool{}
+	seen := newChecked()
 	positions := map[string]int64{}
 	for i, id := range ids {
 		require.Equal(t, ids[0]+int64(i), id, "snapshots without gaps")
@@ -42,35 +42,65 @@ func requireWhole(t *testing.T, table *paimon.Table) {
 	}
 }
 
-func requireSnapshot(t *testing.T, table *paimon.Table, s *paimon.Snapshot, seen map[string]bool) {
+// checked is what was looked at already.
+type checked struct {
+	manifests map[string][]manifest.Entry
+	files     map[string]bool
+}
+
+func newChecked() *checked {
+	return &checked{manifests: map[string][]manifest.Entry{}, files: map[string]bool{}}
+}
+
+// requireSnapshot checks the files that are alive in a snapshot and those of its
+// changelog. What was compacted away before it is named by its manifests too, and may
+// be gone with the last snapshot that had it.
+func requireSnapshot(t *testing.T, table *paimon.Table, s *paimon.Snapshot, seen *checked) {
 	t.Helper()
-	ctx := t.Context()
-	lists := []string{s.BaseManifestList, s.DeltaManifestList}
-	if s.ChangelogManifestList != nil {
-		lists = append(lists, *s.ChangelogManifestList)
-	}
-	for _, list := range lists {
-		if seen[list] {
-			continue
-		}
-		seen[list] = true
-		metas, err := table.ManifestList(ctx, list)
-		require.NoError(t, err, "snapshot %d", s.ID)
-		for _, m := range metas {
-			if seen[m.FileName] {
+	named, gone := map[string]string{}, map[string]bool{}
+	sizes := map[string]int64{}
+	take := func(list string) {
+		for _, e := range seen.entries(t, table, s, list) {
+			if e.Kind != manifest.Add {
+				gone[e.Identity()] = true
 				continue
 			}
-			seen[m.FileName] = true
-			requireFile(t, table.Store, table.ManifestPath(m.FileName), m.FileSize)
-			entries, err := table.ReadManifest(ctx, m.FileName)
-			require.NoError(t, err, "snapshot %d", s.ID)
-			for i := range entries {
-				if entries[i].Kind == manifest.Add {
-					requireFile(t, table.Store, table.DataFilePath(&entries[i]), entries[i].File.FileSize)
-				}
-			}
+			path := table.DataFilePath(&e)
+			named[e.Identity()], sizes[path] = path, e.File.FileSize
 		}
 	}
+	take(s.BaseManifestList)
+	take(s.DeltaManifestList)
+	for id := range gone {
+		delete(named, id)
+	}
+	if s.ChangelogManifestList != nil {
+		take(*s.ChangelogManifestList)
+	}
+	for _, path := range named {
+		if !seen.files[path] {
+			seen.files[path] = true
+			requireFile(t, table.Store, path, sizes[path])
+		}
+	}
+}
+
+// entries returns those of all manifests of a list.
+func (c *checked) entries(t *testing.T, table *paimon.Table, s *paimon.Snapshot, list string) (all []manifest.Entry) {
+	t.Helper()
+	metas, err := table.ManifestList(t.Context(), list)
+	require.NoError(t, err, "snapshot %d", s.ID)
+	for _, m := range metas {
+		entries, ok := c.manifests[m.FileName]
+		if !ok {
+			requireFile(t, table.Store, table.ManifestPath(m.FileName), m.FileSize)
+			entries, err = table.ReadManifest(t.Context(), m.FileName)
+			require.NoError(t, err, "snapshot %d", s.ID)
+			c.manifests[m.FileName] = entries
+		}
+		all = append(all, entries...)
+	}
+	return all
 }
 
 func requireFile(t *testing.T, store objstore.Store, name string, size int64) {

@@ -87,16 +87,16 @@ type crashed struct {
 	indexes indexes
 	check   *invariant.Checker
 	state   *workload.State
-	seen    map[string]bool // files that are known to be whole
-	checked int64           // snapshots
-	at      int64           // commits in the table
+	seen    *checked // files that are known to be whole
+	checked int64    // snapshots
+	at      int64    // commits in the table
 	story   []string
 }
 
 func newCrashed(t *testing.T, r *rand.Rand, kind *workload.Kind, other string) *crashed {
 	dir := t.TempDir()
 	return &crashed{
-		t: t, r: r, kind: kind, seed: r.Uint64(), dir: filepath.Join(dir, "warehouse"), seen: map[string]bool{},
+		t: t, r: r, kind: kind, seed: r.Uint64(), dir: filepath.Join(dir, "warehouse"), seen: newChecked(),
 		indexes: indexes{t: t, r: r, dir: filepath.Join(dir, "lookup"), other: other},
 	}
 }

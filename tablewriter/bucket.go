@@ -28,16 +28,17 @@ type bucket struct {
 	held    *lsm.Buffer  // rows that were merged straight above level 0; kept until that is committed
 
 	// The rest is for buckets that are compacted.
-	levels  *lsm.Levels // committed files, and those that are about to be
-	picker  *lsm.Picker
-	version int64       // of the committed files that levels were made of
-	pending pending     // of the next message
-	running *compaction // beside writing, or nil
-	again   bool        // a pick waits until what is pending is committed
-	dirty   bool        // rows were written since the last full compaction
-	touched bool        // rows that are all ignored came since the last commit
-	rows    bool        // rows are in the commit being made
-	full    bool        // the commit being made has a full compaction of the bucket
+	levels   *lsm.Levels // committed files, and those that are about to be
+	picker   *lsm.Picker
+	version  int64       // of the committed files that levels were made of
+	pending  pending     // of the next message
+	running  *compaction // beside writing, or nil
+	rebuilds int         // of the index, since a compaction beside writing has succeeded
+	again    bool        // a pick waits until what is pending is committed
+	dirty    bool        // rows were written since the last full compaction
+	touched  bool        // rows that are all ignored came since the last commit
+	rows     bool        // rows are in the commit being made
+	full     bool        // the commit being made has a full compaction of the bucket
 
 	index    *lookup.Index
 	stages   []*lookup.Stage // of compactions that are not committed, the oldest first

@@ -87,10 +87,18 @@ func (s *shard) collect(ctx context.Context, b *bucket, must, stalled bool) erro
 		}
 	}
 	b.running = nil
-	if c.err != nil {
-		return errors.Join(c.err, s.dropResult(ctx, b, &c.result))
+	if c.err == nil {
+		b.rebuilds = 0
+		return s.take(ctx, b, &c.result, c.stage)
 	}
-	return s.take(ctx, b, &c.result, c.stage)
+	if err := s.dropResult(ctx, b, &c.result); err != nil {
+		return errors.Join(c.err, err)
+	}
+	if !errors.Is(c.err, lookup.ErrRebuild) || b.rebuilds == rebuildsMax || ctx.Err() != nil {
+		return c.err
+	}
+	b.rebuilds++ // nothing is lost: what is due is picked again
+	return s.inBucket(b, s.rebuildDirty(ctx, b))
 }
 
 // compactNow compacts and takes the result at once.
@@ -135,7 +143,7 @@ func (s *shard) plan(b *bucket, runs []lsm.Run, pick lsm.Pick) *lsm.Compaction {
 }
 
 // rebuildsMax bounds how often an index that fails during a compaction is built
-// anew for it.
+// anew for it, or during compactions beside writing one after the other.
 const rebuildsMax = 2
 
 // compactBeside begins a compaction that the next commits do not wait for. One that
